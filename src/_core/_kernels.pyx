@@ -1,0 +1,20 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: embedsignature=True
+# Stateless array work. The loops live in C++ (one header and source a kernel family, on raw pointers); this
+# file only turns typed memoryviews into pointers with the GIL released. One .pxi a family.
+from libc.stddef cimport size_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+
+include "constants.pxi"
+include "threads.pxi"
+include "ball.pxi"
+include "lorentz.pxi"
+include "cones.pxi"
+include "placement.pxi"
+include "tree.pxi"
+include "decay.pxi"
+include "scan.pxi"
+include "hashing.pxi"
+include "training.pxi"
+include "reconstruction.pxi"
+include "spreading.pxi"

@@ -1,0 +1,28 @@
+// The only home of clamps, margins and limits. Python reads them from the built module.
+#pragma once
+
+#include <cstdint>
+
+namespace poincare {
+
+// Distance kept from the boundary by `project` and by RSGD, per storage type.
+constexpr double kBallEpsFloat64 = 1e-5;
+constexpr double kBallEpsFloat32 = 4e-3;
+constexpr double kBallEpsFloat16 = 1e-2;
+
+// Largest argument that the public artanh accepts before it clamps, per storage type.
+constexpr double kAtanhClampFloat64 = 1.0 - 1e-15;
+constexpr double kAtanhClampFloat32 = 1.0 - 1e-7;
+constexpr double kAtanhClampFloat16 = 1.0 - 1e-3;
+
+constexpr double kTanhClamp = 15.0;  // the public tanh clips its argument to ±15
+constexpr double kTiny = 1e-15;      // guard of the public safe_div
+
+constexpr double kDefaultConeK = 0.1;   // K of the entailment cones (Ganea et al. 2018)
+constexpr double kMinWeight = 1e-6;     // floor of every time weight
+constexpr double kLogSpaceRadius = 40;  // √c·(r+s) from which distances are ranked by ln q (design §3)
+
+// "No instant": an absent valid_from, valid_until or last_accessed in an int64 microsecond column.
+constexpr std::int64_t kMissingInstant = INT64_MIN;
+
+}  // namespace poincare

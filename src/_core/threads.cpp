@@ -1,0 +1,60 @@
+#include "threads.hpp"
+
+#include <atomic>
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace poincare {
+namespace {
+
+std::atomic<bool> forked{false};
+
+int processors_by_affinity() {
+#ifdef __linux__
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+#endif
+    return static_cast<int>(std::thread::hardware_concurrency());
+}
+
+// Processors granted by a cgroup v2 quota, or a large number where there is none.
+int processors_by_quota() {
+    std::ifstream file("/sys/fs/cgroup/cpu.max");
+    std::string quota;
+    double period = 0;
+    if (!(file >> quota >> period) || quota == "max" || period <= 0) return 1 << 20;
+    char* end = nullptr;
+    const double granted = std::strtod(quota.c_str(), &end);
+    if (end == quota.c_str()) return 1 << 20;
+    return std::max(1, static_cast<int>(std::ceil(granted / period)));
+}
+
+}  // namespace
+
+int available_threads() {
+    return std::max(1, std::min(processors_by_affinity(), processors_by_quota()));
+}
+
+void make_serial_after_fork() {
+    forked.store(true, std::memory_order_relaxed);
+}
+
+bool serial_after_fork() {
+    return forked.load(std::memory_order_relaxed);
+}
+
+int threads_for(int requested, std::size_t work, std::size_t grain) {
+    if (serial_after_fork() || work < 2 * grain) return 1;
+    static const int quota = processors_by_quota();
+    const int limit = requested > 0 ? requested : std::max(1, std::min(processors_by_affinity(), quota));
+    const std::size_t useful = std::max<std::size_t>(1, work / std::max<std::size_t>(1, grain));
+    return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(limit), useful));
+}
+
+}  // namespace poincare

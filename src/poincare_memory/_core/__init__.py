@@ -1,0 +1,1 @@
+"""Native kernels: ``_kernels`` (Cython, stateless array work) and ``_hnsw`` (pybind11, the graph index)."""
