@@ -1,0 +1,17 @@
+"""The reference package, in a process of its own, for every test of this folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from reference.harness import REFERENCE_VERSION, Reference, install
+
+
+@pytest.fixture(scope="session")
+def reference() -> Iterator[Reference]:
+    """A worker with the reference imported. Fails, and does not skip, where it cannot be installed."""
+    worker = Reference(install(f"poincare-memory=={REFERENCE_VERSION}"))
+    yield worker
+    worker.close()
