@@ -4,6 +4,7 @@
 # file only turns typed memoryviews into pointers with the GIL released. One .pxi a family.
 from libc.stddef cimport size_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
 
 include "constants.pxi"
 include "threads.pxi"

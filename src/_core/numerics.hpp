@@ -18,8 +18,9 @@ constexpr double kAtanhClampFloat16 = 1.0 - 1e-3;
 constexpr double kTanhClamp = 15.0;  // the public tanh clips its argument to ±15
 constexpr double kTiny = 1e-15;      // guard of the public safe_div
 
-constexpr double kDefaultConeK = 0.1;   // K of the entailment cones (Ganea et al. 2018)
-constexpr double kMinWeight = 1e-6;     // floor of every time weight
+constexpr double kDefaultConeK = 0.1;                     // K of the entailment cones (Ganea et al. 2018)
+constexpr double kMinWeight = 1e-6;                       // floor of every time weight
+constexpr double kLogMinWeight = -13.815510557964274104;  // ln(kMinWeight)
 constexpr double kLogSpaceRadius = 40;  // √c·(r+s) from which distances are ranked by ln q (design §3)
 
 // "No instant": an absent valid_from, valid_until or last_accessed in an int64 microsecond column.
