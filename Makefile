@@ -1,0 +1,72 @@
+# From a fresh clone: `make demo` and `make test`. Needs python3 (3.10 or newer, with venv and headers), make and a
+# C++17 compiler; everything else is installed into .venv. Stamp files make the second run quick.
+
+PYTHON ?= python3
+VENV ?= .venv
+WARNINGS_AS_ERRORS ?= OFF
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+BUILD_DIR := build/$(notdir $(VENV))
+SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake src -type f -not -name '*.pyc' -not -name '*.so')
+
+.PHONY: demo test test-long test-all-pythons lint format bench build clean
+
+demo: $(VENV)/.package
+	$(BIN)/poincare-memory demo -o demo
+	$(BIN)/poincare-memory search demo.db "hamstring tightness" -k 3
+	@echo "Open demo.html in a browser to look at this memory."
+
+test: $(VENV)/.package $(VENV)/.test-tools
+	$(BIN)/python -m pytest -m "not long" $(PYTEST_ARGS)
+
+test-long: $(VENV)/.package $(VENV)/.test-tools
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Builds and tests on every supported interpreter found (python3.10 … on PATH, and pyenv's).
+test-all-pythons:
+	tools/test-all-pythons $(PYTEST_ARGS)
+
+lint: $(VENV)/.package $(VENV)/.lint-tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run -Werror src/_core/*.hpp src/_core/*.cpp
+
+format: $(VENV)/.lint-tools
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i src/_core/*.hpp src/_core/*.cpp
+
+bench: $(VENV)/.package $(VENV)/.bench-tools
+	$(BIN)/asv run --python=same --quick --show-stderr
+
+# The sdist, and the wheel made from it.
+build: $(VENV)/.build-tools
+	rm -rf dist
+	$(PIP) install --quiet build
+	$(BIN)/python -m build
+
+clean:
+	rm -rf build dist wheelhouse $(VENV) third_party/hnswlib .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f demo.db demo.html
+
+$(VENV)/.build-tools: pyproject.toml tools/requirements.py tools/check_python.py
+	$(PYTHON) tools/check_python.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --upgrade pip
+	$(BIN)/python tools/requirements.py build > $(VENV)/build-requirements.txt
+	$(PIP) install --quiet --upgrade cmake ninja -r $(VENV)/build-requirements.txt
+	@touch $@
+
+# Editable, and without isolation, so that a change recompiles only what it touches.
+$(VENV)/.package: $(VENV)/.build-tools $(SOURCES)
+	$(PIP) install --quiet --no-build-isolation --no-deps --editable . --config-settings build-dir=$(BUILD_DIR) \
+		--config-settings cmake.define.POINCARE_WARNINGS_AS_ERRORS=$(WARNINGS_AS_ERRORS)
+	@touch $@
+
+$(VENV)/.%-tools: $(VENV)/.build-tools
+	$(BIN)/python tools/requirements.py $* > $(VENV)/$*-requirements.txt
+	$(PIP) install --quiet -r $(VENV)/$*-requirements.txt
+	@touch $@
