@@ -1,5 +1,109 @@
+// Python's view of the graph (graph.hpp). Arguments are checked here; the GIL is released around all work.
+// hnswlib's headers may be compiled into one translation unit only: this one.
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "graph.hpp"
+
+namespace py = pybind11;
+namespace {
+
+using poincare::Graph;
+using poincare::GraphHit;
+using poincare::GraphMetric;
+using Labels = py::array_t<std::int64_t, py::array::c_style>;
+using Floats = py::array_t<float, py::array::c_style>;
+using Doubles = py::array_t<double, py::array::c_style>;
+using Mask = py::array_t<std::uint8_t, py::array::c_style>;
+
+GraphMetric metric_named(const std::string& name) {
+    if (name == "shell") return GraphMetric::shell;
+    if (name == "hyperbolic") return GraphMetric::hyperbolic;
+    throw py::value_error("metric: expected 'shell' or 'hyperbolic', got '" + name + "'");
+}
+
+void check_radius(double radius) {
+    if (!(radius >= 0 && radius <= poincare::kGraphLargestRadius))
+        throw py::value_error("radii: expected 0 to " + std::to_string(poincare::kGraphLargestRadius) +
+                              ", got " + std::to_string(radius));
+}
+
+void add_rows(Graph& graph, const Labels& labels, const Floats& directions, const Doubles& radii, int threads) {
+    if (labels.ndim() != 1 || radii.ndim() != 1 || directions.ndim() != 2 ||
+        directions.shape(1) != static_cast<py::ssize_t>(graph.dim()) ||
+        directions.shape(0) != labels.shape(0) || radii.shape(0) != labels.shape(0))
+        throw py::value_error("expected labels (n,), directions (n, " + std::to_string(graph.dim()) +
+                              "), radii (n,)");
+    const auto n = static_cast<std::size_t>(labels.shape(0));
+    const std::int64_t* label = labels.data();
+    const double* radius = radii.data();
+    for (std::size_t i = 0; i < n; ++i) {
+        if (label[i] < 0 || label[i] > INT32_MAX)
+            throw py::value_error("labels: expected rows of a store, got " + std::to_string(label[i]));
+        check_radius(radius[i]);
+    }
+    const float* direction = directions.data();
+    const py::gil_scoped_release nogil;
+    graph.add(label, direction, radius, n, threads);
+}
+
+void remove_rows(Graph& graph, const Labels& labels) {
+    const auto n = static_cast<std::size_t>(labels.size());
+    const std::int64_t* label = labels.data();
+    const py::gil_scoped_release nogil;
+    graph.remove(label, n);
+}
+
+py::tuple search_graph(const Graph& graph, const Floats& direction, double radius, std::size_t k, std::size_t ef,
+                 const py::object& allowed) {
+    if (direction.ndim() != 1 || direction.shape(0) != static_cast<py::ssize_t>(graph.dim()))
+        throw py::value_error("direction: expected shape (" + std::to_string(graph.dim()) + ",)");
+    check_radius(radius);
+    Mask mask;
+    if (!allowed.is_none()) mask = allowed.cast<Mask>();
+    const std::uint8_t* passing = allowed.is_none() ? nullptr : mask.data();
+    const auto length = static_cast<std::size_t>(allowed.is_none() ? 0 : mask.size());
+    const float* query = direction.data();
+    std::vector<GraphHit> hits;
+    {
+        const py::gil_scoped_release nogil;
+        hits = graph.search(query, radius, k, ef, passing, length);
+    }
+    Labels labels(static_cast<py::ssize_t>(hits.size()));
+    Floats surrogates(static_cast<py::ssize_t>(hits.size()));
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+        labels.mutable_data()[i] = hits[i].label;
+        surrogates.mutable_data()[i] = hits[i].surrogate;
+    }
+    return py::make_tuple(std::move(labels), std::move(surrogates));
+}
+
+}  // namespace
 
 PYBIND11_MODULE(_hnsw, module) {
     module.doc() = "hnswlib as the nearest-neighbour backend, in Lorentz space.";
+    module.attr("LARGEST_RADIUS") = poincare::kGraphLargestRadius;
+    py::class_<Graph>(module, "Graph")
+        .def(py::init([](std::size_t dim, const std::string& metric, std::size_t m,
+                         std::size_t ef_construction, std::uint64_t seed, std::size_t capacity) {
+                 if (dim < 1) throw py::value_error("dim: expected at least 1");
+                 if (m < 2 || m > 1024)
+                     throw py::value_error("m: expected 2 to 1024, got " + std::to_string(m));
+                 if (ef_construction < 1) throw py::value_error("ef_construction: expected at least 1");
+                 return std::make_unique<Graph>(dim, metric_named(metric), m, ef_construction, seed,
+                                                capacity);
+             }),
+             py::arg("dim"), py::kw_only(), py::arg("metric"), py::arg("m") = 16,
+             py::arg("ef_construction") = 200, py::arg("seed") = 0, py::arg("capacity") = 0)
+        .def("add", &add_rows, py::arg("labels"), py::arg("directions"), py::arg("radii"), py::kw_only(),
+             py::arg("threads") = 1)
+        .def("remove", &remove_rows, py::arg("labels"))
+        .def("search", &search_graph, py::arg("direction"), py::arg("radius"), py::kw_only(), py::arg("k"),
+             py::arg("ef"), py::arg("allowed") = py::none())
+        .def("__contains__", &Graph::contains, py::arg("label"))
+        .def("__len__", &Graph::size)
+        .def_property_readonly("dim", &Graph::dim)
+        .def_property_readonly("nodes", &Graph::nodes);
 }

@@ -1,0 +1,42 @@
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+LARGEST_RADIUS: float
+
+class Graph:
+    def __init__(
+        self,
+        dim: int,
+        *,
+        metric: Literal["shell", "hyperbolic"],
+        m: int = 16,
+        ef_construction: int = 200,
+        seed: int = 0,
+        capacity: int = 0,
+    ) -> None: ...
+    def add(
+        self,
+        labels: NDArray[np.int64],
+        directions: NDArray[np.float32],
+        radii: NDArray[np.float64],
+        *,
+        threads: int = 1,
+    ) -> None: ...
+    def remove(self, labels: NDArray[np.int64]) -> None: ...
+    def search(
+        self,
+        direction: NDArray[np.float32],
+        radius: float,
+        *,
+        k: int,
+        ef: int,
+        allowed: NDArray[np.uint8] | None = None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+    def __contains__(self, label: int) -> bool: ...
+    def __len__(self) -> int: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
