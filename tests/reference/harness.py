@@ -15,7 +15,7 @@ How to use it in a test::
         np.testing.assert_allclose(distances(payload), reference.call(distances, payload), atol=1e-7)
 
 The same function runs here on ours and there on the reference. ``reference`` is a session fixture
-(``tests/reference/conftest.py``) around one long-lived worker process, so that a call costs about a
+(``tests/conftest.py``) around one long-lived worker process, so that a call costs about a
 millisecond and can sit inside a Hypothesis test (a fixture of session scope is fine there).
 
 - ``reference.call(function, payload)`` sends the function's source text; ``reference.call(text, payload)``

@@ -1,4 +1,4 @@
-"""The reference package, in a process of its own, for every test of this folder."""
+"""The reference package, in a process of its own, for every test that asks for it."""
 
 from __future__ import annotations
 

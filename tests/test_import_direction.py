@@ -1,0 +1,160 @@
+"""The way of the data is one line: every module imports only from modules before it in ``ORDER``."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "src" / "poincare_memory"
+
+# The one list. A package's own name stands for its __init__, which re-exports and so comes after its modules.
+ORDER = """
+_core
+threads
+geometry.numerics
+geometry.poincare
+geometry.lorentz
+geometry
+embed.base
+embed.projection
+embed
+temporal.policies
+temporal
+hierarchy.tree
+hierarchy.sarkar
+hierarchy.rsgd
+hierarchy.evaluation
+hierarchy
+retrieval.cones
+retrieval.scoring
+retrieval.filters
+retrieval
+store.records
+store.placement
+store.columns
+index
+store.search
+store.sqlite
+viz.export
+viz.html
+viz.mpl
+viz
+store.memory
+store
+demo
+cli
+""".split()
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    """``geometry.poincare`` for geometry/poincare.py, ``geometry`` for its __init__, "" for the package."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def rank(module: str) -> int:
+    if module == "_core" or module.startswith("_core."):
+        return 0
+    if module not in ORDER:
+        pytest.fail(f"{module} is not in ORDER ({__file__}): put it where the data passes it")
+    return ORDER.index(module)
+
+
+def is_type_checking(test: ast.expr) -> bool:
+    return ast.unparse(test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+
+
+def import_statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Every import that runs, wherever it stands; those for the type checker alone are left out."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        if isinstance(node, ast.If) and is_type_checking(node.test):
+            waiting.extend(node.orelse)
+        else:
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """Names, below the package, of what ``path`` imports from it."""
+    known = {name_of(other) for other in MODULES}
+    package = path.relative_to(PACKAGE).parent.parts
+    for node in import_statements(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+            yield from (name.partition(".")[2] for name in names if name.split(".")[0] == "poincare_memory")
+            continue
+        module = node.module or ""
+        if node.level:
+            base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [module])])
+        elif module.split(".")[0] == "poincare_memory":
+            base = module.partition(".")[2]
+        else:
+            continue
+        for alias in node.names:
+            full = f"{base}.{alias.name}".strip(".")
+            if base == "" and alias.name == "__version__":
+                continue
+            yield full if full in known or base == "_core" else base
+
+
+@pytest.mark.parametrize("path", MODULES, ids=[name_of(path) or "poincare_memory" for path in MODULES])
+def test_imports_come_from_earlier_modules(path: Path) -> None:
+    module = name_of(path)
+    if module == "":
+        assert list(imported_modules(path)) == [], "the package itself loads its names at first use"
+        return
+    late = [name for name in imported_modules(path) if rank(name) >= rank(module) and name != module]
+    assert late == [], f"{module} imports from modules that come later in the way of the data: {late}"
+
+
+def test_order_names_only_modules_that_exist() -> None:
+    known = {name_of(path) for path in MODULES}
+    assert [module for module in ORDER if module not in known] == []
+    assert len(ORDER) == len(set(ORDER))
+
+
+def test_imports_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    source = """
+if TYPE_CHECKING:
+    from .store import Memory
+else:
+    import a
+def f():
+    try:
+        from b import c
+    finally:
+        import d
+"""
+    found = {ast.unparse(node) for node in import_statements(ast.parse(source))}
+    assert found == {"import a", "from b import c", "import d"}
+
+
+def modules_after(statement: str) -> set[str]:
+    code = f"import sys; {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_costs_no_more_than_numpy() -> None:
+    extra = modules_after("import poincare_memory") - modules_after("import numpy, importlib.util")
+    assert {name for name in extra if name.split(".")[0] != "poincare_memory"} <= {"__future__"}
+
+
+def test_a_memory_needs_numpy_alone() -> None:
+    loaded = modules_after("from poincare_memory import *; Memory().add('a')")
+    loaded -= modules_after(
+        "pass"
+    )  # what the environment itself loads at start, such as an editable install's finder
+    roots = {name.split(".")[0] for name in loaded} - set(sys.stdlib_module_names)
+    assert roots == {"numpy", "poincare_memory"}
+    assert not loaded & {"sqlite3", "webbrowser", "http", "asyncio"}, "load these where they are used"
