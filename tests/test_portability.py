@@ -1,4 +1,4 @@
-"""The same answers on every machine: portable flags, IEEE arithmetic left as it is, SIMD levels that agree."""
+"""The same answers on every machine: portable flags, plain IEEE arithmetic, SIMD levels that agree."""
 
 from __future__ import annotations
 
