@@ -1,3 +1,33 @@
+// Trees kept as links in columns: row numbers, -1 where there is none. No function recurses, and none needs
+// a stack: every walk goes along the links themselves.
 #pragma once
 
-namespace poincare {}
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace poincare {
+
+struct TreeLinks {
+    std::int32_t* parent;
+    std::int32_t* first_child;
+    std::int32_t* last_child;
+    std::int32_t* next_sibling;
+    std::int32_t* prev_sibling;
+};
+
+// Makes rows[i] the last child of parents[i], in turn; a parent of -1 makes it a root without siblings.
+void attach_rows(const TreeLinks& links, const std::int32_t* rows, const std::int32_t* parents,
+                 std::size_t n);
+
+// Cuts a row, with its subtree, from its parent.
+void detach_row(const TreeLinks& links, std::int32_t row);
+
+// Along one kind of link from `first`: the children of a row (next_sibling), its ancestors (parent).
+std::vector<std::int32_t> linked_rows(const std::int32_t* next, std::int32_t first);
+
+// A row and all below it in pre-order, the last child's branch first.
+std::vector<std::int32_t> subtree_rows(const std::int32_t* parent, const std::int32_t* last_child,
+                                       const std::int32_t* prev_sibling, std::int32_t root);
+
+}  // namespace poincare

@@ -51,3 +51,31 @@ def decay_log_weights(
     out: _Float64Array,
     threads: int = 0,
 ) -> None: ...
+# tree: columns of row numbers, -1 where there is none
+def attach_rows(
+    rows: NDArray[np.int32],
+    parents: NDArray[np.int32],
+    parent: NDArray[np.int32],
+    first_child: NDArray[np.int32],
+    last_child: NDArray[np.int32],
+    next_sibling: NDArray[np.int32],
+    prev_sibling: NDArray[np.int32],
+) -> None: ...
+def detach_row(
+    row: int,
+    parent: NDArray[np.int32],
+    first_child: NDArray[np.int32],
+    last_child: NDArray[np.int32],
+    next_sibling: NDArray[np.int32],
+    prev_sibling: NDArray[np.int32],
+) -> None: ...
+def child_rows(
+    row: int, first_child: NDArray[np.int32], next_sibling: NDArray[np.int32]
+) -> NDArray[np.int32]: ...
+def ancestor_rows(row: int, parent: NDArray[np.int32]) -> NDArray[np.int32]: ...
+def subtree_rows(
+    row: int,
+    parent: NDArray[np.int32],
+    last_child: NDArray[np.int32],
+    prev_sibling: NDArray[np.int32],
+) -> NDArray[np.int32]: ...

@@ -1,0 +1,369 @@
+"""The store's truth: one array a field, a row a memory.
+
+A memory's place is its unit `direction` and its hyperbolic `radius`; points are derived. Rows are found by
+`row_of`, freed rows (`order == -1`) are used again, so row numbers are no order: `order` is.
+
+Everything here expects the store's lock: readers the shared side, the methods that change anything the
+exclusive side. Arrays are replaced when they grow: take local references under the lock, once a call.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poincare_memory._core import _kernels
+from poincare_memory.store.lock import SharedLock
+from poincare_memory.store.records import StoredRecord
+
+MISSING = _kernels.MISSING_INSTANT
+Rows = NDArray[np.int32]
+
+# field -> (dtype, what a new row holds); the two-dimensional ones are made apart
+SCALARS: dict[str, tuple[Any, Any]] = {
+    "radius": (np.float64, 0.0),
+    "level": (np.int32, 0),
+    "parent": (np.int32, -1),
+    "first_child": (np.int32, -1),
+    "last_child": (np.int32, -1),
+    "next_sibling": (np.int32, -1),
+    "prev_sibling": (np.int32, -1),
+    "t": (np.int64, MISSING),
+    "valid_from": (np.int64, MISSING),
+    "valid_until": (np.int64, MISSING),
+    "last_accessed": (np.int64, MISSING),
+    "access_count": (np.int64, 0),
+    "order": (np.int64, -1),
+    "directed": (np.uint8, 0),
+}
+VECTORS: dict[str, Any] = {"direction": np.float64, "scan_direction": np.float32}
+LEAST_CAPACITY = 8
+
+
+class Columns:
+    """All memories of one store.
+
+    Attributes
+    ----------
+    dim : int
+        Length of an embedding.
+    n : int
+        Live memories.
+    high_water : int
+        Rows below it have been used; a freed one has ``order == -1``.
+    direction : (capacity, dim) float64
+        Unit directions; a zero row where `directed` is 0.
+    scan_direction : (capacity, dim) float32
+        The same, rounded, for the scan.
+    embedding : (capacity, dim) float32 or float64
+        As the embedder returned them. The first batch fixes the type; a float64 one promotes the column.
+    radius : (capacity,) float64
+        Hyperbolic depth, computed from the level.
+    level : (capacity,) int32
+        0 at a root.
+    parent, first_child, last_child, next_sibling, prev_sibling : (capacity,) int32
+        Tree links as rows, -1 where there is none. Roots have no sibling links.
+    t, valid_from, valid_until, last_accessed : (capacity,) int64
+        UTC microseconds since 1970; `MISSING` where absent.
+    access_count, order : (capacity,) int64
+        `order` is the serial number of insertion: unique, increasing; ties are broken by it.
+    directed : (capacity,) uint8
+        0 where the embedding had zero length.
+    ids, texts, metas : lists of length `high_water`
+        None in freed rows; None in `metas` also stands for {}.
+    row_of : dict
+        id -> row, in order of insertion.
+    structure_version, value_version : int
+        Counts rows that appeared, vanished or moved, and changes of any kind. A `meta` changed in place
+        through a record counts as neither.
+    """
+
+    radius: NDArray[np.float64]
+    level: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    first_child: NDArray[np.int32]
+    last_child: NDArray[np.int32]
+    next_sibling: NDArray[np.int32]
+    prev_sibling: NDArray[np.int32]
+    t: NDArray[np.int64]
+    valid_from: NDArray[np.int64]
+    valid_until: NDArray[np.int64]
+    last_accessed: NDArray[np.int64]
+    access_count: NDArray[np.int64]
+    order: NDArray[np.int64]
+    directed: NDArray[np.uint8]
+    direction: NDArray[np.float64]
+    scan_direction: NDArray[np.float32]
+    embedding: NDArray[Any]
+
+    def __init__(self, dim: int, lock: SharedLock | None = None) -> None:
+        self.dim = dim
+        self.lock = SharedLock() if lock is None else lock
+        self.n = self.high_water = self.structure_version = self.value_version = 0
+        self.ids: list[str | None] = []
+        self.texts: list[str | None] = []
+        self.metas: list[dict[str, Any] | None] = []
+        self.row_of: dict[str, int] = {}
+        for name, (dtype, blank) in SCALARS.items():
+            setattr(self, name, np.full(LEAST_CAPACITY, blank, dtype))
+        for name, dtype in VECTORS.items():
+            setattr(self, name, np.zeros((LEAST_CAPACITY, dim), dtype))
+        self.embedding = np.zeros((0, dim), np.float32)
+        self._next_order = 0
+        self._free_rows: list[int] = []
+        self._dense = True  # row numbers are the order of insertion
+        self._live = np.arange(LEAST_CAPACITY, dtype=np.int32)
+        self._live_count: int | None = 0  # None: `_live` is out of date
+        self._records: weakref.WeakValueDictionary[int, StoredRecord] = weakref.WeakValueDictionary()
+        self._records_guard = threading.Lock()
+
+    # --- rows -------------------------------------------------------------------------------------------
+
+    @property
+    def capacity(self) -> int:
+        return len(self.order)
+
+    def row(self, id: str) -> int:
+        """Row of a memory; KeyError for an unknown id."""
+        return self.row_of[id]
+
+    def dense(self) -> bool:
+        """True when ``live_rows()`` is ``arange(high_water)``: nothing was ever removed."""
+        return self._dense
+
+    def live_rows(self) -> Rows:
+        """Rows of all memories in order of insertion; read-only, valid until the next change."""
+        if self._live_count is None:
+            rows = np.flatnonzero(self.order[: self.high_water] >= 0).astype(np.int32)
+            # Set in one step each, the count last: another reader may be doing the same.
+            self._live = rows[np.argsort(self.order[rows], kind="stable")]
+            self._live_count = self.n
+        live = self._live[: self.n]
+        live.flags.writeable = False
+        return live
+
+    def reserve(self, count: int, embedding_dtype: Any = None) -> None:
+        """Make room for `count` more memories, so that nothing after it can run out of memory half-way."""
+        self._grow(self.high_water + max(0, count - len(self._free_rows)))
+        column = self.embedding
+        if embedding_dtype is None:
+            return
+        if len(column) == 0:
+            self.embedding = np.empty((self.capacity, self.dim), embedding_dtype)
+        elif embedding_dtype == np.float64 and column.dtype == np.float32:
+            self.embedding = self._grown_matrix(column, np.float64, self.capacity)
+
+    def allocate(self, count: int) -> Rows:
+        """`count` blank rows with consecutive `order`; the caller fills them and sets `row_of`."""
+        self.reserve(count)
+        reused = [self._free_rows.pop() for _ in range(min(count, len(self._free_rows)))]
+        fresh = count - len(reused)
+        rows = np.arange(self.high_water - len(reused), self.high_water + fresh, dtype=np.int32)
+        rows[: len(reused)] = reused
+        self.ids.extend([None] * fresh)
+        self.texts.extend([None] * fresh)
+        self.metas.extend([None] * fresh)
+        self.high_water += fresh
+        self.order[rows] = np.arange(self._next_order, self._next_order + count)
+        self._next_order += count
+        self._append_live(rows)
+        self.n += count
+        self._changed_structure()
+        return rows
+
+    def _append_live(self, rows: Rows) -> None:
+        if self._live_count is None:
+            return
+        end = self.n + len(rows)
+        if end > len(self._live):
+            grown = np.empty(max(end, self.capacity), np.int32)
+            grown[: self.n] = self._live[: self.n]
+            self._live = grown
+        self._live[self.n : end] = rows
+        self._live_count = end
+
+    def _grow(self, needed: int) -> None:
+        if needed <= self.capacity:
+            return
+        capacity = max(needed, self.capacity + self.capacity // 2, LEAST_CAPACITY)
+        if capacity >= 2**31:
+            raise MemoryError("a store holds at most 2,147,483,647 memories")
+        used = self.high_water
+        for name, (dtype, blank) in SCALARS.items():
+            grown = np.full(capacity, blank, dtype)
+            grown[:used] = getattr(self, name)[:used]
+            setattr(self, name, grown)
+        for name, dtype in VECTORS.items():
+            setattr(self, name, self._grown_matrix(getattr(self, name), dtype, capacity))
+        if len(self.embedding):
+            self.embedding = self._grown_matrix(self.embedding, self.embedding.dtype, capacity)
+
+    def _grown_matrix(self, old: NDArray[Any], dtype: Any, capacity: int) -> NDArray[Any]:
+        grown = np.empty((capacity, self.dim), dtype)
+        grown[: min(self.high_water, len(old))] = old[: self.high_water]
+        return grown
+
+    def free(self, rows: Rows) -> None:
+        """Forget memories. Their tree links must have been cut, or all go together."""
+        for row in rows.tolist():  # all before any: a record also reads its parent's row
+            record = self._records.pop(row, None)
+            if record is not None:
+                record.release()
+        for row in rows.tolist():
+            del self.row_of[self.ids[row]]  # type: ignore[arg-type]
+            self.ids[row] = self.texts[row] = self.metas[row] = None
+            self._free_rows.append(row)
+        if len(rows) == 1:  # a scalar store is several times cheaper than a fancy one
+            row = int(rows[0])
+            for name, (_, blank) in SCALARS.items():
+                getattr(self, name)[row] = blank
+        else:
+            for name, (_, blank) in SCALARS.items():
+                getattr(self, name)[rows] = blank
+        self.n -= len(rows)
+        self._dense, self._live_count = False, None
+        if self.n == 0:
+            self._start_over()
+        self._changed_structure()
+
+    def _start_over(self) -> None:
+        self.high_water = 0
+        self._free_rows.clear()
+        self.ids.clear()
+        self.texts.clear()
+        self.metas.clear()
+        self._live = np.arange(self.capacity, dtype=np.int32)
+        self._dense, self._live_count = True, 0
+
+    def set_embeddings(self, rows: Rows, embeddings: NDArray[Any]) -> None:
+        """Keep what the embedder returned, (len(rows), dim) float32 or float64; after `reserve`."""
+        first, last = int(rows[0]), int(rows[-1])
+        if last - first == len(rows) - 1 and bool(np.all(np.diff(rows) == 1)):
+            self.embedding[first : last + 1] = embeddings  # a slice, several times faster
+        else:
+            self.embedding[rows] = embeddings
+
+    def _changed_structure(self) -> None:
+        self.structure_version += 1
+        self.value_version += 1
+
+    def moved(self) -> None:
+        """Note that points moved."""
+        self._changed_structure()
+
+    def changed(self) -> None:
+        """Note that values changed, but no point."""
+        self.value_version += 1
+
+    # --- tree -------------------------------------------------------------------------------------------
+
+    def _links(self) -> tuple[Rows, Rows, Rows, Rows, Rows]:
+        return self.parent, self.first_child, self.last_child, self.next_sibling, self.prev_sibling
+
+    def attach(self, rows: Rows, parents: Rows) -> None:
+        """Make each row the last child of its parent; -1 makes it a root."""
+        _kernels.attach_rows(rows, parents, *self._links())
+
+    def detach(self, row: int) -> None:
+        """Cut a row (with its subtree) from its parent."""
+        _kernels.detach_row(row, *self._links())
+
+    def children_rows(self, row: int) -> Rows:
+        """Children, in the order they came."""
+        return np.asarray(_kernels.child_rows(row, self.first_child, self.next_sibling))
+
+    def subtree_rows(self, row: int) -> Rows:
+        """The row and everything below it, parents first, the youngest child's branch before the elder's."""
+        return np.asarray(_kernels.subtree_rows(row, self.parent, self.last_child, self.prev_sibling))
+
+    def ancestor_rows(self, row: int) -> Rows:
+        """Parent, grandparent, ... root."""
+        return np.asarray(_kernels.ancestor_rows(row, self.parent))
+
+    def root_rows(self) -> Rows:
+        """Roots in order of insertion."""
+        live = self.live_rows()
+        roots: Rows = live[self.parent[live] < 0]
+        return roots
+
+    def sibling_rows(self, row: int) -> Rows:
+        """The other children of its parent; of a root the other roots."""
+        parent = int(self.parent[row])
+        rows = self.root_rows() if parent < 0 else self.children_rows(parent)
+        return rows[rows != row]
+
+    # --- records ----------------------------------------------------------------------------------------
+
+    def meta(self, row: int) -> dict[str, Any]:
+        """The live metadata dict of a row."""
+        meta = self.metas[row]
+        if meta is None:
+            with self._records_guard:
+                meta = self.metas[row]
+                if meta is None:
+                    meta = self.metas[row] = {}
+        return meta
+
+    def record(self, row: int) -> StoredRecord:
+        """The live record of a row: the same object as long as somebody holds it."""
+        found = self._records.get(row)
+        if found is not None:
+            return found
+        with self._records_guard:
+            found = self._records.get(row)
+            if found is None:
+                found = self._records[row] = StoredRecord.bind(self, row)
+            return found
+
+    def records(self, rows: Rows | Sequence[int]) -> list[StoredRecord]:
+        return [self.record(row) for row in np.asarray(rows).tolist()]
+
+    def change(self, record: StoredRecord, name: str, value: Any) -> None:
+        """Write one field through a record (a removed record changes only itself)."""
+        with self.lock.write():
+            if not record.is_live():
+                record.change_last(name, value)
+                return
+            row = record.row
+            if name == "meta":
+                self.metas[row] = value
+            else:
+                if name in ("valid_from", "valid_until"):
+                    other = self.valid_until if name == "valid_from" else self.valid_from
+                    bound = int(other[row])
+                    first, last = (value, bound) if name == "valid_from" else (bound, value)
+                    check_window(first, last, f"memory {self.ids[row]!r}")
+                getattr(self, name)[row] = value
+            self.changed()
+
+    # --- copies -----------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the lock and the records, copied; the caller holds the lock."""
+        state = {k: v for k, v in self.__dict__.items() if k not in ("lock", "_records", "_records_guard")}
+        used = self.high_water
+        for name in (*SCALARS, *VECTORS, "embedding"):
+            state[name] = state[name][: max(used, LEAST_CAPACITY)].copy()
+        for name in ("ids", "texts", "metas", "_free_rows"):
+            state[name] = list(state[name])
+
+        state["row_of"] = dict(self.row_of)
+        state["_live"] = self.live_rows().copy()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._live_count = self.n
+        self._records = weakref.WeakValueDictionary()
+        self._records_guard = threading.Lock()
+
+
+def check_window(valid_from: int, valid_until: int, where: str) -> None:
+    """Refuse a validity window that ends before it begins (UTC microseconds)."""
+    if MISSING not in (valid_from, valid_until) and valid_until < valid_from:
+        raise ValueError(f"{where}: valid_until lies before valid_from, so it would never be valid")

@@ -1,0 +1,183 @@
+"""Many readers or one writer, re-entrant, and safe across `fork`.
+
+``with lock.read():`` and ``with lock.write():`` may nest in any way that does not turn a reader into a
+writer: a writer may read, a reader that asks to write is refused (two such readers would wait for each
+other for ever). A waiting writer goes before new readers, so a stream of searches cannot starve an edit.
+
+Nothing that belongs to the user runs while the lock is held: no embedder, clock, filter or policy.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+import weakref
+from types import TracebackType
+
+logger = logging.getLogger("poincare_memory")
+
+FORK_PATIENCE_SECONDS = 10.0
+
+
+class _Reading:
+    __slots__ = ("_lock",)
+
+    def __init__(self, lock: SharedLock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        self._lock.acquire_read()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release_read()
+
+
+class _Writing:
+    __slots__ = ("_lock",)
+
+    def __init__(self, lock: SharedLock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        self._lock.acquire_write()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release_write()
+
+
+class SharedLock:
+    """A shared/exclusive lock for the threads of one process.
+
+    Examples
+    --------
+    >>> from poincare_memory.store.lock import SharedLock
+    >>> lock = SharedLock()
+    >>> with lock.write():
+    ...     with lock.read():
+    ...         lock.held_by_me()
+    True
+    """
+
+    def __init__(self) -> None:
+        self._gate = threading.Condition(threading.RLock())
+        self._readers: dict[int, int] = {}  # thread -> how many times it entered
+        self._writer: int | None = None
+        self._writer_depth = 0
+        self._writers_waiting = 0
+        self._reading = _Reading(self)
+        self._writing = _Writing(self)
+        _every_lock.add(self)
+
+    def read(self) -> _Reading:
+        """Context manager: shared with other readers."""
+        return self._reading
+
+    def write(self) -> _Writing:
+        """Context manager: alone."""
+        return self._writing
+
+    def held_by_me(self) -> bool:
+        """Whether the calling thread reads or writes now."""
+        me = threading.get_ident()
+        return self._writer == me or me in self._readers
+
+    def acquire_read(self) -> None:
+        me = threading.get_ident()
+        with self._gate:
+            if me not in self._readers and self._writer != me:
+                while self._writer is not None or self._writers_waiting:
+                    self._gate.wait()
+            self._readers[me] = self._readers.get(me, 0) + 1
+
+    def release_read(self) -> None:
+        me = threading.get_ident()
+        with self._gate:
+            depth = self._readers.pop(me) - 1
+            if depth:
+                self._readers[me] = depth
+            elif self._writers_waiting:
+                self._gate.notify_all()
+
+    def acquire_write(self, patience: float | None = None) -> bool:
+        """Wait for the lock, at most `patience` seconds (None: for ever); whether it was had."""
+        me = threading.get_ident()
+        with self._gate:
+            if self._writer == me:
+                self._writer_depth += 1
+                return True
+            if me in self._readers:
+                raise RuntimeError(
+                    "a thread that reads the store cannot start to write it; leave the read first"
+                )
+            deadline = None if patience is None else time.monotonic() + patience
+            self._writers_waiting += 1
+            try:
+                while self._writer is not None or self._readers:
+                    left = None if deadline is None else deadline - time.monotonic()
+                    if left is not None and left <= 0:
+                        return False
+                    self._gate.wait(left)
+                self._writer, self._writer_depth = me, 1
+                return True
+            finally:
+                self._writers_waiting -= 1
+                if self._writer != me:
+                    self._gate.notify_all()
+
+    def release_write(self) -> None:
+        with self._gate:
+            self._writer_depth -= 1
+            if self._writer_depth == 0:
+                self._writer = None
+                self._gate.notify_all()
+
+    def _reset_in_child(self) -> None:
+        # Only the forking thread lives on in the child; what it holds itself it will also release.
+        me = threading.get_ident()
+        self._gate = threading.Condition(threading.RLock())
+        self._readers = {me: self._readers[me]} if me in self._readers else {}
+        self._writers_waiting = 0
+        if self._writer != me:
+            self._writer, self._writer_depth = None, 0
+
+
+_every_lock: weakref.WeakSet[SharedLock] = weakref.WeakSet()
+_held_for_fork: list[SharedLock] = []
+
+
+def _before_fork() -> None:
+    """Let every write that is under way finish, so that no child inherits half of one."""
+    deadline = time.monotonic() + FORK_PATIENCE_SECONDS
+    for lock in list(_every_lock):
+        if lock.held_by_me():
+            continue
+        if lock.acquire_write(max(0.0, deadline - time.monotonic())):
+            _held_for_fork.append(lock)
+        else:
+            logger.warning("a store was still being used after %g s; forking anyway", FORK_PATIENCE_SECONDS)
+
+
+def _after_fork_in_parent() -> None:
+    while _held_for_fork:
+        _held_for_fork.pop().release_write()
+
+
+def _after_fork_in_child() -> None:
+    while _held_for_fork:
+        _held_for_fork.pop().release_write()
+    for lock in list(_every_lock):
+        lock._reset_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

@@ -1,0 +1,159 @@
+"""One store: its settings, its columns, its lock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from poincare_memory._core import _kernels
+from poincare_memory.store.columns import Columns
+from poincare_memory.store.lock import SharedLock
+from poincare_memory.temporal.instants import to_micros
+
+if TYPE_CHECKING:
+    from poincare_memory.embed import BallProjector, Embedder
+    from poincare_memory.geometry import PoincareBall
+    from poincare_memory.temporal import DecayPolicy
+
+Metric = Literal["shell", "hyperbolic"]
+
+
+def finite(name: str, value: Any) -> float:
+    """`value` as a finite float."""
+    if isinstance(value, bool | str | bytes):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite, got {number}")
+    return number
+
+
+def positive(name: str, value: Any) -> float:
+    number = finite(name, value)
+    if number <= 0:
+        raise ValueError(f"{name} must be positive, got {number:g}")
+    return number
+
+
+def fraction(name: str, value: Any) -> float:
+    number = finite(name, value)
+    if not 0 <= number <= 1:
+        raise ValueError(f"{name} must be in [0, 1], got {number:g}")
+    return number
+
+
+def truth(name: str, value: Any) -> bool:
+    if not isinstance(value, bool) and type(value).__name__ not in ("bool", "bool_"):
+        raise TypeError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def metric_name(name: str, value: Any) -> Metric:
+    if value not in ("shell", "hyperbolic"):
+        raise ValueError(f"{name} must be 'shell' or 'hyperbolic', got {value!r}")
+    return cast(Metric, value)
+
+
+def decay_policy(name: str, value: Any) -> DecayPolicy:
+    if not callable(getattr(value, "weight", None)):
+        raise TypeError(
+            f"{name} must have weight(now, times, access_counts, valid_from, valid_until), got {value!r}"
+        )
+    return cast("DecayPolicy", value)
+
+
+def clock_function(name: str, value: Any) -> Callable[[], datetime]:
+    if not callable(value):
+        raise TypeError(f"{name} must be a function without arguments that returns a datetime, got {value!r}")
+    return cast(Callable[[], datetime], value)
+
+
+# setting -> what a value must be, and becomes
+SETTINGS: dict[str, Callable[[str, Any], Any]] = {
+    "base_depth": positive,
+    "depth_step": positive,
+    "inherit": fraction,
+    "cone_constrained": truth,
+    "cone_k": positive,
+    "metric": metric_name,
+    "time_coef": finite,
+    "depth_bias": finite,
+    "decay": decay_policy,
+    "clock": clock_function,
+}
+
+
+class Store:
+    """What a `Memory` is made of. `set` checks and changes a setting; everything else is plain attributes.
+
+    Attributes
+    ----------
+    ball, projector, embedder
+        Fixed for the life of the store.
+    base_depth, depth_step, inherit, cone_constrained, cone_k, metric, time_coef, depth_bias, decay, clock
+        Settings as in `Memory`. A new value holds for what is placed or searched afterwards.
+    columns : Columns
+    lock : SharedLock
+        ``with store.lock.read():`` or ``write()`` around every use of `columns`.
+    index : object or None
+        Handle of the graph index (see `poincare_memory.index`); not pickled.
+    """
+
+    ball: PoincareBall
+    projector: BallProjector
+    embedder: Embedder
+    base_depth: float
+    depth_step: float
+    inherit: float
+    cone_constrained: bool
+    cone_k: float
+    metric: Metric
+    time_coef: float
+    depth_bias: float
+    decay: DecayPolicy
+    clock: Callable[[], datetime]
+
+    def __init__(self, embedder: Embedder, projector: BallProjector, **settings: Any) -> None:
+        self.embedder = embedder
+        self.projector = projector
+        self.ball = projector.ball
+        for name in SETTINGS:
+            self.set(name, settings.pop(name))
+        if settings:
+            raise TypeError(f"no such setting: {', '.join(settings)}")
+        self.lock = SharedLock()
+        self.columns = Columns(int(embedder.dim), self.lock)
+        self.index: Any = None
+
+    def set(self, name: str, value: Any) -> None:
+        """Check and change a setting."""
+        setattr(self, name, SETTINGS[name](name, value))
+
+    def now(self) -> int:
+        """The clock's time in UTC microseconds. Call it with no lock held: the clock is the user's."""
+        return to_micros(self.clock(), "what clock() returned")
+
+    def depth_of_level(self, level: int) -> float:
+        """Hyperbolic radius of a level: ``base_depth + level * depth_step``."""
+        return self.base_depth + level * self.depth_step
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self.lock.read():
+            state = self.__dict__.copy()
+            del state["lock"], state["index"]
+            state["columns"] = self.columns.__getstate__()
+            return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.lock, self.index = SharedLock(), None
+        self.columns = Columns(state["columns"]["dim"], self.lock)
+        self.columns.__setstate__(state["columns"])
+
+
+DEFAULT_CONE_K: float = _kernels.DEFAULT_CONE_K
