@@ -39,18 +39,20 @@ our own editable install cannot shadow it), and refuses to start if it imported 
 from __future__ import annotations
 
 import base64
+import functools
 import importlib.util
 import inspect
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import textwrap
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from multiprocessing import connection
@@ -80,24 +82,21 @@ class ReferenceHung(Exception):
 # Installing
 
 
-def install(requirement: str) -> Path:
-    """Folder that holds ``requirement`` (``name==version``) and nothing else; installed at first use."""
-    target = CACHE / requirement.replace("==", "-")
+def install(requirement: str, *, dependencies: bool = False) -> Path:
+    """Folder that holds ``requirement`` (``name==version``) and nothing else; installed at first use.
+
+    With ``dependencies`` its requirements are in that folder too.
+    """
+    tag = f"-py{sys.version_info[0]}{sys.version_info[1]}" if dependencies else ""  # may hold compiled code
+    target = CACHE / (re.sub(r"[^\w.]+", "-", requirement) + tag)
     if target.is_dir():
         return target
     CACHE.mkdir(exist_ok=True)
     # Several test processes may come here together: each fills a folder of its own, the first rename wins.
     with tempfile.TemporaryDirectory(dir=CACHE) as temporary:
         fresh = Path(temporary) / "site"
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-deps",
-        ]
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        command += [] if dependencies else ["--no-deps"]
         done = subprocess.run([*command, "--target", str(fresh), requirement], capture_output=True, text=True)
         if done.returncode != 0:
             raise RuntimeError(
@@ -205,6 +204,11 @@ def loads(data: bytes) -> Any:
 # This side
 
 
+@functools.cache
+def _source(function: Callable[[Any], Any]) -> str:
+    return textwrap.dedent(inspect.getsource(function))
+
+
 class Reference:
     """A worker process with the reference imported. See the module's docstring."""
 
@@ -217,7 +221,7 @@ class Reference:
     def call(self, code: Callable[[Any], Any] | str, payload: Any = None, timeout: float = 60.0) -> Any:
         """Result of ``code`` (a self-contained function, or text that defines ``main``), run over there."""
         name = "main" if isinstance(code, str) else code.__name__
-        text = code if isinstance(code, str) else textwrap.dedent(inspect.getsource(code))
+        text = code if isinstance(code, str) else _source(code)
         return self._ask({"text": text, "name": name, "payload": payload}, timeout)
 
     def call_in(self, path: str | Path, name: str, payload: Any = None, timeout: float = 60.0) -> Any:
@@ -231,9 +235,11 @@ class Reference:
         code = "import sys; from poincare_memory.cli import main; sys.exit(main(sys.argv[1:]))"
         return self.python("-c", code, *argv, cwd=cwd, **options)
 
-    def python(self, *argv: str, cwd: Path | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
-        """Run ``python *argv`` with the reference in front of the path."""
-        return run_isolated([self.folder], *argv, cwd=cwd, **options)
+    def python(
+        self, *argv: str, cwd: Path | None = None, also: Sequence[Path] = (), **options: Any
+    ) -> subprocess.CompletedProcess[str]:
+        """Run ``python *argv`` with the reference, and the folders ``also``, in front of the path."""
+        return run_isolated([self.folder, *also], *argv, cwd=cwd, **options)
 
     @contextmanager
     def fresh(self) -> Iterator[Reference]:
