@@ -90,7 +90,7 @@ def test_flooring_once_equals_flooring_every_factor() -> None:
 @pytest.mark.parametrize("function", ["decay_weights", "decay_log_weights"])
 def test_chosen_rows_and_threads_change_nothing(function: str) -> None:
     rng = np.random.default_rng(0)
-    n = 40_000
+    n = 150_000
     columns = [
         rng.integers(-5000 * HOUR, 100 * HOUR, n),
         rng.integers(0, 9, n),

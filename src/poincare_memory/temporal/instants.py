@@ -1,57 +1,128 @@
-"""Instants: what users give as `datetime` and the store keeps as int64 UTC microseconds since 1970."""
+"""Instants: datetimes as UTC microseconds since 1970, the form of every time column.
+
+Microseconds are exact over all that :class:`datetime.datetime` holds (years 1 to 9999) and compare as
+integers. A naive datetime is taken as UTC.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 
-from poincare_memory._core import _kernels
+import numpy as np
+import numpy.typing as npt
 
-MISSING_INSTANT = _kernels.MISSING_INSTANT
-EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+from .._core import _kernels
+
+__all__ = [
+    "EARLIEST",
+    "LATEST",
+    "MISSING",
+    "bounds_column",
+    "counts_column",
+    "from_micros",
+    "micros_column",
+    "optional_micros",
+    "to_micros",
+    "to_utc",
+    "utcnow",
+]
+
+MISSING: int = _kernels.MISSING_INSTANT
+"""Stands for "no instant" in an int64 column; smaller than every instant."""
+
+EARLIEST: int = _kernels.EARLIEST_INSTANT
+LATEST: int = _kernels.LATEST_INSTANT
+
+Int64Array = npt.NDArray[np.int64]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def utcnow() -> datetime:
-    """The present, with time zone UTC."""
-    return datetime.now(timezone.utc)
+def to_micros(t: datetime, name: str = "time") -> int:
+    """Microseconds from 1970-01-01 UTC to ``t``; a naive datetime is taken as UTC.
 
-
-def to_utc(t: datetime) -> datetime:
-    """The same instant in UTC; a naive datetime is taken as UTC.
+    ``name`` is what an error calls the value.
 
     Raises
     ------
     TypeError
-        For anything but a `datetime`.
+        If ``t`` is not a datetime (a date, a string, a number, a ``numpy.datetime64``).
     ValueError
-        Where the instant leaves the years 1 to 9999 in UTC.
+        If it is ``pandas.NaT``, or outside the years 1 to 9999 once expressed in UTC.
+
+    Examples
+    --------
+    >>> to_micros(datetime(1970, 1, 2))
+    86400000000
     """
-    return _utc(t, "a time")
+    return _kernels.micros_of(t, name)
 
 
-def _utc(t: datetime, name: str) -> datetime:
-    if not isinstance(t, datetime):
-        raise TypeError(f"{name} must be a datetime.datetime, got {type(t).__name__}: {t!r}")
-    if t.tzinfo is timezone.utc:
-        return t
-    if t.utcoffset() is None:
-        return t.replace(tzinfo=timezone.utc)
-    try:
-        return t.astimezone(timezone.utc)
-    except OverflowError:
-        raise ValueError(f"{name} = {t.isoformat()} lies outside the years 1 to 9999 in UTC") from None
-
-
-def to_micros(t: datetime, name: str = "a time") -> int:
-    """UTC microseconds since 1970; `name` is what an error calls the value."""
-    since = _utc(t, name) - EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-
-
-def optional_micros(t: datetime | None, name: str = "a time") -> int:
-    """`to_micros`, or `MISSING_INSTANT` for None."""
-    return MISSING_INSTANT if t is None else to_micros(t, name)
+def optional_micros(t: datetime | None, name: str = "time") -> int:
+    """:func:`to_micros`, or :data:`MISSING` for None."""
+    return MISSING if t is None else _kernels.micros_of(t, name)
 
 
 def from_micros(micros: int) -> datetime | None:
-    """Inverse of `to_micros`; None for `MISSING_INSTANT`."""
-    return None if micros == MISSING_INSTANT else EPOCH + timedelta(microseconds=micros)
+    """Aware UTC datetime of ``micros`` microseconds since 1970-01-01 UTC; None for :data:`MISSING`.
+
+    Raises
+    ------
+    ValueError
+        If it is outside the years 1 to 9999.
+
+    Examples
+    --------
+    >>> from_micros(86400000000)
+    datetime.datetime(1970, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)
+    """
+    return None if micros == MISSING else _moment(micros)
+
+
+def to_utc(t: datetime) -> datetime:
+    """``t`` in UTC; a naive datetime is taken as UTC.
+
+    Examples
+    --------
+    >>> to_utc(datetime(2026, 1, 1)).isoformat()
+    '2026-01-01T00:00:00+00:00'
+    """
+    if type(t) is datetime and t.tzinfo is timezone.utc:
+        return t
+    return _moment(_kernels.micros_of(t, "time"))
+
+
+def utcnow() -> datetime:
+    """The current time, aware, in UTC."""
+    return datetime.now(timezone.utc)
+
+
+def micros_column(moments: Iterable[datetime], name: str = "times") -> Int64Array:
+    """:func:`to_micros` of many datetimes; an error names the place as ``name[i]``."""
+    return _filled(tuple(moments), name, missing_allowed=False)
+
+
+def bounds_column(bounds: Iterable[datetime | None], name: str = "bounds") -> Int64Array:
+    """As :func:`micros_column`, with :data:`MISSING` where a bound is None."""
+    return _filled(tuple(bounds), name, missing_allowed=True)
+
+
+def counts_column(counts: Iterable[int], name: str = "access_counts") -> Int64Array:
+    """Integers of any kind as an int64 column; an error names the place as ``name[i]``."""
+    fixed = tuple(counts)
+    column = np.empty(len(fixed), dtype=np.int64)
+    _kernels.fill_counts(fixed, column, name)
+    return column
+
+
+def _filled(moments: tuple[datetime | None, ...], name: str, missing_allowed: bool) -> Int64Array:
+    column = np.empty(len(moments), dtype=np.int64)
+    _kernels.fill_micros(moments, column, name, missing_allowed)
+    return column
+
+
+def _moment(micros: int) -> datetime:
+    if not EARLIEST <= micros <= LATEST:
+        raise ValueError(f"{micros} microseconds since 1970 is outside the years 1 to 9999")
+    return _EPOCH + timedelta(microseconds=int(micros))
