@@ -128,7 +128,8 @@ def test_a_time_may_not_be_missing() -> None:
 
 
 def test_counts_are_integers_of_any_kind() -> None:
-    assert counts_column((1, np.int32(2), True)).tolist() == [1, 2, 1]
+    counts: list[Any] = [1, np.int32(2), True]
+    assert counts_column(counts).tolist() == [1, 2, 1]
     with pytest.raises(TypeError, match=r"access_counts\[0\]"):
         counts_column([1.5])  # type: ignore[list-item]
     with pytest.raises(ValueError, match=r"access_counts\[1\]"):

@@ -2,6 +2,7 @@ from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import NDArray
 
 _Float64Array = npt.NDArray[np.float64]
 _Int64Array = npt.NDArray[np.int64]
