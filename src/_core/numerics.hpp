@@ -23,6 +23,13 @@ constexpr double kMinWeight = 1e-6;                       // floor of every time
 constexpr double kLogMinWeight = -13.815510557964274104;  // ln(kMinWeight)
 constexpr double kLogSpaceRadius = 40;  // √c·(r+s) from which distances are ranked by ln q (design §3)
 
+// Squares between these are sums of squares of ordinary numbers: nothing in them left float64.
+constexpr double kSafeSquareLow = 1e-280;
+constexpr double kSafeSquareHigh = 1e280;
+constexpr double kCancelledSquare = 1e-26;  // squared length that is left of unit vectors which cancelled
+constexpr double kConeMargin = 1e-12;       // share of the cone's angle that its wall keeps free
+constexpr double kLargestPointNorm = 1.0 - 2e-15;  // √c·norm of stored points that tanh would round to 1
+
 // "No instant": an absent valid_from, valid_until or last_accessed in an int64 microsecond column.
 constexpr std::int64_t kMissingInstant = INT64_MIN;
 

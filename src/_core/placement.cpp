@@ -1,1 +1,207 @@
 #include "placement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "numerics.hpp"
+#include "polar.hpp"
+#include "rows.hpp"
+#include "threads.hpp"
+
+namespace poincare {
+namespace {
+
+constexpr std::size_t kGrain = 1 << 16;  // numbers a thread should have to work on
+
+// ln sinh x for x >= 0, at any size
+double log_sinh(double x) {
+    return x + std::log(-std::expm1(-2 * x)) - kLn4 / 2;
+}
+
+// Makes a vector one of length 1; false where it has no direction. Squares of what is very long or very short
+// leave float64, so such a vector is first divided by its largest component.
+bool normalise(double* x, std::size_t dim) {
+    double squared = dot(x, x, dim);
+    if (!(squared > kSafeSquareLow && squared < kSafeSquareHigh)) {
+        double largest = 0;
+        for (std::size_t i = 0; i < dim; ++i) largest = std::max(largest, std::fabs(x[i]));
+        if (largest == 0) return false;
+        for (std::size_t i = 0; i < dim; ++i) x[i] /= largest;
+        squared = dot(x, x, dim);
+    }
+    const double length = std::sqrt(squared);
+    for (std::size_t i = 0; i < dim; ++i) x[i] /= length;
+    return true;
+}
+
+double squared_sum(const double* x, const double* y, std::size_t dim) {
+    double sum = 0;
+    for (std::size_t i = 0; i < dim; ++i) {
+        const double s = x[i] + y[i];
+        sum += s * s;
+    }
+    return sum;
+}
+
+// A unit vector at right angles to u: the axis that u avoids most, straightened. None in one dimension.
+bool perpendicular(const double* u, std::size_t dim, double* out) {
+    if (dim < 2) return false;
+    std::size_t axis = 0;
+    for (std::size_t i = 1; i < dim; ++i)
+        if (std::fabs(u[i]) < std::fabs(u[axis])) axis = i;
+    for (std::size_t i = 0; i < dim; ++i) out[i] = -u[axis] * u[i];
+    out[axis] += 1;
+    return normalise(out, dim);
+}
+
+class Placer {
+  public:
+    Placer(const PlacementRule& rule, std::size_t dim) : rule_(rule), dim_(dim), spare_(dim) {}
+
+    // Turns `e`, the child's own direction, into its final one.
+    void bend(const double* u, double parent_radius, double radius, double* e) {
+        const double R = rule_.sqrt_c * parent_radius;
+        const double S = rule_.sqrt_c * radius;
+        if (rule_.inherit > 0) mix(u, R, S, e);
+        if (rule_.cone_constrained) pull_into_cone(u, R, S, e);
+    }
+
+  private:
+    void mix(const double* u, double R, double S, double* e) {
+        if (rule_.inherit == 1) {
+            std::copy(u, u + dim_, e);
+            return;
+        }
+        const double D = polar_distance(R, S, squared_gap(u, e, dim_));
+        const double towards_parent = log_sinh(rule_.inherit * D) + log_sinh(R);
+        const double towards_own = log_sinh((1 - rule_.inherit) * D) + log_sinh(S);
+        const double larger = std::max(towards_parent, towards_own);
+        if (!std::isfinite(larger)) return;  // D = 0: parent and raw point are one
+        const double a = std::exp(towards_parent - larger);
+        const double b = std::exp(towards_own - larger);
+        for (std::size_t i = 0; i < dim_; ++i) spare_[i] = a * u[i] + b * e[i];
+        // Opposite directions can cancel: then the geodesic passes through the origin just there, any
+        // direction is right, and the child keeps its own.
+        if (dot(spare_.data(), spare_.data(), dim_) < kCancelledSquare) return;
+        normalise(spare_.data(), dim_);
+        std::copy(spare_.begin(), spare_.end(), e);
+    }
+
+    // Rotates e towards u, as far as the parent's entailment cone (Ganea et al. 2018) asks. On the cone's
+    // wall, at depth S, the angle from the axis is
+    //   θmax = 2·atan[cosh((S−R)/2) / cosh((S+R)/2) · tan((ψ−Y)/2)],   sin Y = sin ψ · sinh R / sinh S
+    // (Napier's analogies in the triangle of origin, apex and wall).
+    void pull_into_cone(const double* u, double R, double S, double* e) {
+        const double psi = ConeApex::half_aperture(R, rule_.cone_k);
+        if (psi == kPi) return;
+        const double Y = std::asin(std::min(1.0, std::sin(psi) * std::exp(log_sinh(R) - log_sinh(S))));
+        // cosh(x)/cosh(y) = e^(x−y)·(1+e^−2x)/(1+e^−2y) with x − y = −R
+        const double ratio = std::exp(-R) * (1 + std::exp(R - S)) / (1 + std::exp(-R - S));
+        const double widest = 2 * std::atan(ratio * std::tan((psi - Y) / 2)) * (1 - kConeMargin);
+        const double gap = squared_gap(u, e, dim_);
+        const double angle = 2 * std::atan2(std::sqrt(gap), std::sqrt(squared_sum(u, e, dim_)));
+        if (angle <= widest) return;
+        // The part of e at right angles to u; e − u is exact where the two are near.
+        for (std::size_t i = 0; i < dim_; ++i) spare_[i] = (e[i] - u[i]) + gap / 2 * u[i];
+        const bool sideways = dot(spare_.data(), spare_.data(), dim_) > kCancelledSquare
+                                  ? normalise(spare_.data(), dim_)
+                                  : angle > 1 && perpendicular(u, dim_, spare_.data());
+        if (!sideways) {
+            std::copy(u, u + dim_, e);
+            return;
+        }
+        const double cosine = std::cos(widest);
+        const double sine = std::sin(widest);
+        for (std::size_t i = 0; i < dim_; ++i) e[i] = cosine * u[i] + sine * spare_[i];
+        normalise(e, dim_);
+    }
+
+    PlacementRule rule_;
+    std::size_t dim_;
+    std::vector<double> spare_;
+};
+
+template <typename T>
+void place_row(const PlacementColumns<T>& columns, std::size_t row, const PlacementRule& rule,
+               Placer& placer) {
+    const std::size_t dim = columns.dim;
+    const T* embedding = columns.embedding + row * dim;
+    double* direction = columns.direction + row * dim;
+    float* scan_direction = columns.scan_direction + row * dim;
+    const double radius = rule.base_depth + columns.level[row] * rule.depth_step;
+    columns.radius[row] = radius;
+    std::copy(embedding, embedding + dim, direction);
+    columns.directed[row] = normalise(direction, dim);
+    if (!columns.directed[row]) {
+        std::fill(direction, direction + dim, 0.0);
+        std::fill(scan_direction, scan_direction + dim, 0.0F);
+        return;
+    }
+    if (columns.parent[row] >= 0) {
+        const std::size_t parent = static_cast<std::size_t>(columns.parent[row]);
+        if (columns.directed[parent])
+            placer.bend(columns.direction + parent * dim, columns.radius[parent], radius, direction);
+    }
+    for (std::size_t i = 0; i < dim; ++i) scan_direction[i] = static_cast<float>(direction[i]);
+}
+
+}  // namespace
+
+template <typename T>
+void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, std::size_t n,
+                const PlacementRule& rule, int threads) {
+    if (n == 0) return;
+    std::int32_t shallowest = INT32_MAX;
+    std::int32_t deepest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::int32_t parent = columns.parent[rows[i]];
+        const std::int32_t level = parent < 0 ? 0 : columns.level[parent] + 1;
+        columns.level[rows[i]] = level;
+        shallowest = std::min(shallowest, level);
+        deepest = std::max(deepest, level);
+    }
+    // Rows of one level do not depend on each other: sorted by level, each level is a range for the threads.
+    std::vector<std::size_t> ends(static_cast<std::size_t>(deepest - shallowest) + 1);
+    for (std::size_t i = 0; i < n; ++i) ++ends[static_cast<std::size_t>(columns.level[rows[i]] - shallowest)];
+    std::size_t total = 0;
+    for (std::size_t& end : ends) {
+        const std::size_t count = end;
+        end = total;
+        total += count;
+    }
+    std::vector<std::int32_t> by_level(n);
+    for (std::size_t i = 0; i < n; ++i)
+        by_level[ends[static_cast<std::size_t>(columns.level[rows[i]] - shallowest)]++] = rows[i];
+
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+        const std::size_t wide = end - begin;
+        parallel_ranges(wide, threads_for(threads, wide * columns.dim, kGrain),
+                        [&](std::size_t first, std::size_t last) {
+                            Placer placer(rule, columns.dim);
+                            for (std::size_t i = begin + first; i < begin + last; ++i)
+                                place_row(columns, static_cast<std::size_t>(by_level[i]), rule, placer);
+                        });
+        begin = end;
+    }
+}
+
+template void place_rows(const PlacementColumns<float>&, const std::int32_t*, std::size_t,
+                         const PlacementRule&, int);
+template void place_rows(const PlacementColumns<double>&, const std::int32_t*, std::size_t,
+                         const PlacementRule&, int);
+
+void points_of_rows(const double* direction, const double* radius, const std::int32_t* rows, std::size_t n,
+                    std::size_t dim, double sqrt_c, double* out, int threads) {
+    parallel_ranges(n, threads_for(threads, n * dim, kGrain), [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) {
+            const std::size_t row = static_cast<std::size_t>(rows[i]);
+            const double norm = std::min(std::tanh(sqrt_c * radius[row] / 2), kLargestPointNorm) / sqrt_c;
+            const double* u = direction + row * dim;
+            for (std::size_t j = 0; j < dim; ++j) out[i * dim + j] = norm * u[j];
+        }
+    });
+}
+
+}  // namespace poincare

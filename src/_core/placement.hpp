@@ -1,3 +1,46 @@
+// Where memories go: the directions and radii of rows, from their embeddings and their place in the tree.
 #pragma once
 
-namespace poincare {}
+#include <cstddef>
+#include <cstdint>
+
+namespace poincare {
+
+struct PlacementRule {
+    double base_depth;  // hyperbolic radius of a root
+    double depth_step;  // added by every level
+    double inherit;     // 0: a child keeps its own direction, 1: it takes its parent's
+    double sqrt_c;
+    bool cone_constrained;
+    double cone_k;
+};
+
+// Columns of a store; a row a memory, a vector of `dim` numbers a row in the first three.
+template <typename T>
+struct PlacementColumns {
+    const T* embedding;
+    double* direction;
+    float* scan_direction;
+    double* radius;
+    std::int32_t* level;
+    const std::int32_t* parent;
+    std::uint8_t* directed;
+    std::size_t dim;
+};
+
+// Places rows[0..n), in which a parent comes before its children (a parent that is not among them is in place
+// already). A root lies in the direction of its embedding at base_depth. For a child, its raw point is the
+// direction e of its embedding at the target depth S, one step below its parent (u, R); the geodesic from the
+// parent to it, at the fraction t = 1 − inherit of its length D, points in the direction of
+//   sinh((1−t)D)·sinh R·u + sinh(tD)·sinh S·e
+// and that direction at depth S is the child's place. A row whose embedding has zero length gets no
+// direction, the depth of its level, and no say in the direction of its children.
+template <typename T>
+void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, std::size_t n,
+                const PlacementRule& rule, int threads);
+
+// Ball points of rows: direction · tanh(√c·radius/2)/√c, the norm always below 1/√c.
+void points_of_rows(const double* direction, const double* radius, const std::int32_t* rows, std::size_t n,
+                    std::size_t dim, double sqrt_c, double* out, int threads);
+
+}  // namespace poincare

@@ -66,29 +66,56 @@ def decay_log_weights(
 ) -> None: ...
 # tree: columns of row numbers, -1 where there is none
 def attach_rows(
-    rows: NDArray[np.int32],
-    parents: NDArray[np.int32],
-    parent: NDArray[np.int32],
-    first_child: NDArray[np.int32],
-    last_child: NDArray[np.int32],
-    next_sibling: NDArray[np.int32],
-    prev_sibling: NDArray[np.int32],
+    rows: npt.NDArray[np.int32],
+    parents: npt.NDArray[np.int32],
+    parent: npt.NDArray[np.int32],
+    first_child: npt.NDArray[np.int32],
+    last_child: npt.NDArray[np.int32],
+    next_sibling: npt.NDArray[np.int32],
+    prev_sibling: npt.NDArray[np.int32],
 ) -> None: ...
 def detach_row(
     row: int,
-    parent: NDArray[np.int32],
-    first_child: NDArray[np.int32],
-    last_child: NDArray[np.int32],
-    next_sibling: NDArray[np.int32],
-    prev_sibling: NDArray[np.int32],
+    parent: npt.NDArray[np.int32],
+    first_child: npt.NDArray[np.int32],
+    last_child: npt.NDArray[np.int32],
+    next_sibling: npt.NDArray[np.int32],
+    prev_sibling: npt.NDArray[np.int32],
 ) -> None: ...
 def child_rows(
-    row: int, first_child: NDArray[np.int32], next_sibling: NDArray[np.int32]
-) -> NDArray[np.int32]: ...
-def ancestor_rows(row: int, parent: NDArray[np.int32]) -> NDArray[np.int32]: ...
+    row: int, first_child: npt.NDArray[np.int32], next_sibling: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int32]: ...
+def ancestor_rows(row: int, parent: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]: ...
 def subtree_rows(
     row: int,
-    parent: NDArray[np.int32],
-    last_child: NDArray[np.int32],
-    prev_sibling: NDArray[np.int32],
-) -> NDArray[np.int32]: ...
+    parent: npt.NDArray[np.int32],
+    last_child: npt.NDArray[np.int32],
+    prev_sibling: npt.NDArray[np.int32],
+) -> npt.NDArray[np.int32]: ...
+
+# placement: columns of a store, rows with parents before children
+def place_rows(
+    embedding: npt.NDArray[np.float32] | _Float64Array,
+    direction: _Float64Array,
+    scan_direction: npt.NDArray[np.float32],
+    radius: _Float64Array,
+    level: npt.NDArray[np.int32],
+    parent: npt.NDArray[np.int32],
+    directed: npt.NDArray[np.uint8],
+    rows: npt.NDArray[np.int32],
+    base_depth: float,
+    depth_step: float,
+    inherit: float,
+    sqrt_c: float,
+    cone_constrained: bool,
+    cone_k: float,
+    threads: int = 0,
+) -> None: ...
+def points_of_rows(
+    direction: _Float64Array,
+    radius: _Float64Array,
+    rows: npt.NDArray[np.int32],
+    sqrt_c: float,
+    out: _Float64Array,
+    threads: int = 0,
+) -> None: ...
