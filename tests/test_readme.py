@@ -61,6 +61,6 @@ def test_blocks_are_found_with_their_output() -> None:
 def test_commands_named_in_the_readme_exist() -> None:
     makefile = (README.parent / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
-    named = set(re.findall(r"make ([a-z][a-z-]*)", README.read_text(encoding="utf-8")))
+    named = set(re.findall(r"^make ([a-z-]+)", README.read_text(encoding="utf-8"), re.MULTILINE))
     assert {"demo", "test"} <= named
     assert named <= targets
