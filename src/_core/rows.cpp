@@ -1,10 +1,6 @@
-// Each loop is written once and compiled once a level, inside a function that carries the level's target
-// attribute and internal linkage: no wide register can leak out of it.
-//
-// The sums run over a fixed number of lanes in a fixed order and without fused multiply-add, so every level
-// returns the same bits; a level only decides how many of those lanes one register holds.
 #include "rows.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cpu.hpp"
@@ -12,113 +8,63 @@
 namespace poincare {
 namespace {
 
+constexpr std::size_t kGroupBytes = 64;
+
 #if defined(__GNUC__) || defined(__clang__)
-typedef float Lanes32 __attribute__((vector_size(64)));   // 16 lanes
-typedef double Lanes64 __attribute__((vector_size(64)));  // 8 lanes
-typedef float Half32 __attribute__((vector_size(32)));    // 8 lanes, widened to float64
 #define POINCARE_VECTOR_TYPES 1
+#define POINCARE_INLINE inline __attribute__((always_inline))
 #else
-template <typename T, int N>
-struct Array {
-    T v[N];
-    T& operator[](int j) { return v[j]; }
-    friend Array operator*(Array a, const Array& b) {
-        for (int j = 0; j < N; ++j) a.v[j] *= b.v[j];
+#define POINCARE_INLINE inline
+template <typename T, std::size_t N>
+struct LaneArray {
+    T lane[N];
+    T& operator[](std::size_t j) { return lane[j]; }
+    friend LaneArray operator*(LaneArray a, const LaneArray& b) {
+        for (std::size_t j = 0; j < N; ++j) a.lane[j] *= b.lane[j];
         return a;
     }
-    friend Array operator-(Array a, const Array& b) {
-        for (int j = 0; j < N; ++j) a.v[j] -= b.v[j];
+    friend LaneArray operator-(LaneArray a, const LaneArray& b) {
+        for (std::size_t j = 0; j < N; ++j) a.lane[j] -= b.lane[j];
         return a;
     }
-    friend Array operator+(Array a, const Array& b) {
-        for (int j = 0; j < N; ++j) a.v[j] += b.v[j];
+    friend LaneArray operator+(LaneArray a, const LaneArray& b) {
+        for (std::size_t j = 0; j < N; ++j) a.lane[j] += b.lane[j];
         return a;
     }
-    Array& operator+=(const Array& b) { return *this = *this + b; }
+    LaneArray& operator+=(const LaneArray& b) { return *this = *this + b; }
 };
-using Lanes32 = Array<float, 16>;
-using Lanes64 = Array<double, 8>;
-using Half32 = Array<float, 8>;
 #endif
 
-#ifdef POINCARE_VECTOR_TYPES
-#define POINCARE_WIDEN(from, to) to = __builtin_convertvector(from, Lanes64)
-#else
-#define POINCARE_WIDEN(from, to) \
-    for (int w = 0; w < 8; ++w) to[w] = from[w]
-#endif
+namespace baseline {
+#define POINCARE_SIMD_TARGET
+#define POINCARE_SIMD_BYTES 16
+#define POINCARE_SIMD_ROWS 1  // eight accumulators a row: a second row would spill
+#include "rows_simd.inc"
+}  // namespace baseline
 
-// Sum of TERM(a, b) over n elements (TERM is PRODUCT or GAP): four accumulators of LANES lanes, then one,
-// then the tail.
-#define POINCARE_SUM(NAME, ATTRIBUTE, IN, OUT, VECTOR, LANES, LOAD, TERM)                                  \
-    ATTRIBUTE OUT NAME(const IN* x, const IN* y, std::size_t n) {                                          \
-        VECTOR s0 = {}, s1 = {}, s2 = {}, s3 = {}, a, b;                                                   \
-        std::size_t i = 0;                                                                                 \
-        for (; i + 4 * LANES <= n; i += 4 * LANES) {                                                       \
-            LOAD(a, x + i);                                                                                \
-            LOAD(b, y + i);                                                                                \
-            s0 += POINCARE_VECTOR_##TERM;                                                                  \
-            LOAD(a, x + i + LANES);                                                                        \
-            LOAD(b, y + i + LANES);                                                                        \
-            s1 += POINCARE_VECTOR_##TERM;                                                                  \
-            LOAD(a, x + i + 2 * LANES);                                                                    \
-            LOAD(b, y + i + 2 * LANES);                                                                    \
-            s2 += POINCARE_VECTOR_##TERM;                                                                  \
-            LOAD(a, x + i + 3 * LANES);                                                                    \
-            LOAD(b, y + i + 3 * LANES);                                                                    \
-            s3 += POINCARE_VECTOR_##TERM;                                                                  \
-        }                                                                                                  \
-        for (; i + LANES <= n; i += LANES) {                                                               \
-            LOAD(a, x + i);                                                                                \
-            LOAD(b, y + i);                                                                                \
-            s0 += POINCARE_VECTOR_##TERM;                                                                  \
-        }                                                                                                  \
-        OUT tail = 0;                                                                                      \
-        for (; i < n; ++i) tail += POINCARE_SCALAR_##TERM(static_cast<OUT>(x[i]), static_cast<OUT>(y[i])); \
-        const VECTOR s = (s0 + s1) + (s2 + s3);                                                            \
-        OUT lane[LANES];                                                                                   \
-        std::memcpy(lane, &s, sizeof(s));                                                                  \
-        for (int step = LANES / 2; step > 0; step /= 2)                                                    \
-            for (int j = 0; j < step; ++j) lane[j] += lane[j + step];                                      \
-        return lane[0] + tail;                                                                             \
-    }
-
-#define POINCARE_LOAD(to, from) std::memcpy(&to, from, sizeof(to))
-#define POINCARE_LOAD_WIDE(to, from)                \
-    do {                                            \
-        Half32 narrow;                              \
-        std::memcpy(&narrow, from, sizeof(narrow)); \
-        POINCARE_WIDEN(narrow, to);                 \
-    } while (false)
-
-#define POINCARE_VECTOR_PRODUCT (a * b)
-#define POINCARE_VECTOR_GAP ((a - b) * (a - b))
-#define POINCARE_SCALAR_PRODUCT(p, q) ((p) * (q))
-#define POINCARE_SCALAR_GAP(p, q) (((p) - (q)) * ((p) - (q)))
-
-#define POINCARE_LEVEL(TAG, ATTRIBUTE)                                                                  \
-    POINCARE_SUM(dot_f32_##TAG, ATTRIBUTE, float, float, Lanes32, 16, POINCARE_LOAD, PRODUCT)           \
-    POINCARE_SUM(dot_f64_##TAG, ATTRIBUTE, double, double, Lanes64, 8, POINCARE_LOAD, PRODUCT)          \
-    POINCARE_SUM(squared_gap_f32_##TAG, ATTRIBUTE, float, float, Lanes32, 16, POINCARE_LOAD, GAP)       \
-    POINCARE_SUM(squared_gap_f64_##TAG, ATTRIBUTE, double, double, Lanes64, 8, POINCARE_LOAD, GAP)      \
-    POINCARE_SUM(dot_f32_wide_##TAG, ATTRIBUTE, float, double, Lanes64, 8, POINCARE_LOAD_WIDE, PRODUCT) \
-    constexpr RowKernels table_##TAG = {dot_f32_##TAG, dot_f64_##TAG, squared_gap_f32_##TAG,            \
-                                        squared_gap_f64_##TAG, dot_f32_wide_##TAG};
-
-POINCARE_LEVEL(baseline, )
 #if defined(__x86_64__) && defined(POINCARE_VECTOR_TYPES)
-#define POINCARE_AVX2 __attribute__((target("avx2")))
-#define POINCARE_AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq")))
-POINCARE_LEVEL(avx2, POINCARE_AVX2)
-POINCARE_LEVEL(avx512, POINCARE_AVX512)
+#define POINCARE_WIDE_LEVELS 1
+namespace avx2 {
+#define POINCARE_SIMD_TARGET __attribute__((target("avx2")))
+#define POINCARE_SIMD_BYTES 32
+#define POINCARE_SIMD_ROWS 2
+#include "rows_simd.inc"
+}  // namespace avx2
+
+namespace avx512 {
+#define POINCARE_SIMD_TARGET __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq")))
+#define POINCARE_SIMD_BYTES 64
+#define POINCARE_SIMD_ROWS 4
+#include "rows_simd.inc"
+}  // namespace avx512
 #endif
 
 const RowKernels& decide() {
-#if defined(__x86_64__) && defined(POINCARE_VECTOR_TYPES)
-    if (simd_level() == SimdLevel::avx512) return table_avx512;
-    if (simd_level() == SimdLevel::avx2) return table_avx2;
+#ifdef POINCARE_WIDE_LEVELS
+    if (simd_level() == SimdLevel::avx512) return avx512::kTable;
+    if (simd_level() == SimdLevel::avx2) return avx2::kTable;
 #endif
-    return table_baseline;
+    return baseline::kTable;
 }
 
 }  // namespace
@@ -126,6 +72,36 @@ const RowKernels& decide() {
 const RowKernels& row_kernels() {
     static const RowKernels& table = decide();
     return table;
+}
+
+void dots_f32(const float* query, const float* matrix, const std::int32_t* rows, std::size_t first,
+              std::size_t count, std::size_t n, float* out) {
+    constexpr std::size_t kAtOnce = 64;
+    const RowKernels& kernels = row_kernels();
+    const float* pointers[kAtOnce];
+    for (std::size_t begin = 0; begin < count; begin += kAtOnce) {
+        const std::size_t size = std::min(kAtOnce, count - begin);
+        for (std::size_t i = 0; i < size; ++i) {
+            const std::size_t row = rows ? static_cast<std::size_t>(rows[begin + i]) : first + begin + i;
+            pointers[i] = matrix + row * n;
+        }
+        kernels.dots_f32(query, pointers, size, n, out + begin);
+    }
+}
+
+// Let ε = 2⁻²⁴ be the unit roundoff of float32, x = x'(1 + δ) and y = y'(1 + δ) elementwise with |δ| ≤ ε.
+//
+// Rounding of the inputs: |Σ xᵢyᵢ − Σ x'ᵢy'ᵢ| ≤ (2ε + ε²) Σ|x'ᵢ||y'ᵢ| ≤ (2ε + ε²)‖x'‖‖y'‖ (Cauchy-Schwarz).
+// Rounding of the sum: every product passes through one multiplication and at most m − 1 additions, so the
+// computed sum is Σ xᵢyᵢ(1 + θᵢ) with |θᵢ| ≤ γ = mε/(1 − mε) (Higham 2002, lemma 3.1), off by at most
+// γ Σ|xᵢ||yᵢ| ≤ γ(1 + ε)²‖x'‖‖y'‖. The additions on the longest way: n/32 + 1 in a lane, 1 for the two
+// groups, 4 for the tree over 16 lanes, 1 for the tail; or 15 inside the tail and 1 after it. So m ≤ n/32
+// + 18. Together: ((m + 2)ε + O(m²ε²))‖x'‖‖y'‖, and for mε < 1e-3 the factor 1.01 covers every higher term
+// and the norms. What falls below the smallest normal number (flushed to zero at worst) adds at most n·2⁻¹²⁴.
+double dot_f32_error(std::size_t n) {
+    constexpr double roundoff = 0x1p-24;
+    const double terms = static_cast<double>(n) / 32 + 20;
+    return 1.01 * terms * roundoff + static_cast<double>(n) * 0x1p-124;
 }
 
 }  // namespace poincare

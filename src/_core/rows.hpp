@@ -1,9 +1,12 @@
-// Row kernels: the innermost loops over one pair of rows, one implementation a SIMD level.
-// Every other kernel takes its inner products and chords from here, so that an exact scan and the graph
-// rank by the same function.
+// Row kernels: the innermost loops over one pair of rows (or one row and several), one implementation a SIMD
+// level. Every other kernel takes its inner products and chords from here, so that an exact scan and the
+// graph rank by the same function.
+//
+// All levels return the same bits (rows_simd.inc says how).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace poincare {
 
@@ -15,6 +18,9 @@ struct RowKernels {
     double (*squared_gap_f64)(const double* x, const double* y, std::size_t n);
     // float32 rows, float64 arithmetic
     double (*dot_f32_wide)(const float* x, const float* y, std::size_t n);
+    // out[r] = dot_f32(query, rows[r], n), several rows at a time
+    void (*dots_f32)(const float* query, const float* const* rows, std::size_t count, std::size_t n,
+                     float* out);
 };
 
 // The table of the level in force (cpu.hpp).
@@ -32,5 +38,13 @@ inline float squared_gap(const float* x, const float* y, std::size_t n) {
 inline double squared_gap(const double* x, const double* y, std::size_t n) {
     return row_kernels().squared_gap_f64(x, y, n);
 }
+
+// out[i] = query · matrix[rows[i]], or query · matrix[first + i] where `rows` is null. Row-major, n columns.
+void dots_f32(const float* query, const float* matrix, const std::int32_t* rows, std::size_t first,
+              std::size_t count, std::size_t n, float* out);
+
+// Bound on |dot_f32(x, y, n) − x'·y'| for float64 vectors x', y' with |‖x'‖ − 1|, |‖y'‖ − 1| ≤ 1e-9 whose
+// roundings to float32 are x and y (proof in rows.cpp).
+double dot_f32_error(std::size_t n);
 
 }  // namespace poincare

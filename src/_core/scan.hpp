@@ -1,3 +1,63 @@
+// The fused search scan: distance, time weight, depth and filter of every candidate, and the k best of them.
+//
+//   score = −d + depth_bias · radius + time_coef · ln w
+//
+// The answer is that of float64 arithmetic for every candidate, whatever the SIMD level or thread count.
 #pragma once
 
-namespace poincare {}
+#include <cstddef>
+#include <cstdint>
+
+#include "decay.hpp"
+
+namespace poincare {
+
+// Columns of the store; a row is a memory. Directions have norm 1 within 1e-9, or are zero where `directed`
+// is.
+struct ScanColumns {
+    const double* direction;
+    const float* scan_direction;  // `direction` rounded to float32
+    const double* radius;
+    const std::uint8_t* directed;
+    DecayColumns time;
+    std::size_t dim;
+};
+
+enum class ScanMetric : int { none = 0, shell = 1, hyperbolic = 2 };
+
+struct ScanQuery {
+    ScanMetric metric;            // none: no query, every distance is 0
+    const double* direction;      // null: a query without direction
+    const float* scan_direction;  // `direction` rounded to float32
+    double radius;                // of the query; on the shell, of every point
+};
+
+struct ScanScoring {
+    double sqrt_c;
+    double depth_bias;
+    double time_coef;
+    const DecayFactor* factors;
+    std::size_t factor_count;
+    std::int64_t now;
+    const double* log_weights;  // instead of the factors: one a candidate; may be null
+};
+
+struct ScanCandidates {
+    const std::int32_t* rows;  // in candidate order; null: row i is candidate i
+    const std::uint8_t* mask;  // one a candidate, 0 drops it; may be null
+    std::size_t count;
+};
+
+// A candidate's place in the candidate order, and what it got.
+struct ScanHit {
+    std::int64_t position;
+    double score;
+    double distance;
+    double weight;
+};
+
+// The k best by (score descending, position ascending), into `hits`; returns how many there are.
+std::size_t scan_top_k(const ScanColumns& columns, const ScanQuery& query, const ScanScoring& scoring,
+                       const ScanCandidates& candidates, std::size_t k, ScanHit* hits, int threads);
+
+}  // namespace poincare

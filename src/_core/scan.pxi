@@ -1,0 +1,181 @@
+from libc.math cimport sqrt as c_sqrt
+cdef extern from "rows.hpp" namespace "poincare" nogil:
+    void c_dots_f32 "poincare::dots_f32"(
+        const float* query, const float* matrix, const int32_t* rows, size_t first, size_t count, size_t n,
+        float* out)
+    double c_dot_f32_error "poincare::dot_f32_error"(size_t n)
+
+cdef extern from "scan.hpp" namespace "poincare" nogil:
+    cdef enum class ScanMetric(int):
+        none
+        shell
+        hyperbolic
+    cppclass ScanColumns:
+        const double* direction
+        const float* scan_direction
+        const double* radius
+        const uint8_t* directed
+        DecayColumns time
+        size_t dim
+    cppclass ScanQuery:
+        ScanMetric metric
+        const double* direction
+        const float* scan_direction
+        double radius
+    cppclass ScanScoring:
+        double sqrt_c
+        double depth_bias
+        double time_coef
+        const DecayFactor* factors
+        size_t factor_count
+        int64_t now
+        const double* log_weights
+    cppclass ScanCandidates:
+        const int32_t* rows
+        const uint8_t* mask
+        size_t count
+    cppclass ScanHit:
+        int64_t position
+        double score
+        double distance
+        double weight
+    size_t c_scan_top_k "poincare::scan_top_k"(
+        const ScanColumns& columns, const ScanQuery& query, const ScanScoring& scoring,
+        const ScanCandidates& candidates, size_t k, ScanHit* hits, int threads) except +
+
+SCAN_NO_QUERY = <int>ScanMetric.none
+SCAN_SHELL = <int>ScanMetric.shell
+SCAN_HYPERBOLIC = <int>ScanMetric.hyperbolic
+
+
+def row_dots(const float[::1] query not None, const float[:, ::1] matrix not None, const int32_t[::1] rows,
+             float[::1] out not None):
+    """out[i] = query · matrix[rows[i]] in float32 (all rows where `rows` is None): what the scan prunes by."""
+    cdef size_t count = matrix.shape[0] if rows is None else rows.shape[0]
+    if query.shape[0] != matrix.shape[1]:
+        raise ValueError(f"query: expected {matrix.shape[1]} numbers, got {query.shape[0]}")
+    if <size_t>out.shape[0] != count:
+        raise ValueError(f"out: expected {count} places, got {out.shape[0]}")
+    if count == 0 or query.shape[0] == 0:
+        return
+    cdef const int32_t* chosen = NULL
+    if rows is not None:
+        chosen = &rows[0]
+    with nogil:
+        c_dots_f32(&query[0], &matrix[0, 0], chosen, 0, count, query.shape[0], &out[0])
+
+
+def row_dots_error(size_t dim):
+    """Bound on the error of `row_dots` for unit vectors of `dim` numbers, rounding to float32 included."""
+    return c_dot_f32_error(dim)
+
+
+cdef _need_rows(str name, Py_ssize_t got, Py_ssize_t needed):
+    if got < needed:
+        raise ValueError(f"{name}: expected at least {needed} rows, got {got}")
+
+
+def scan_top_k(
+    const double[:, ::1] direction not None,
+    const float[:, ::1] scan_direction not None,
+    const double[::1] radius not None,
+    const uint8_t[::1] directed not None,
+    const int64_t[::1] t not None,
+    const int64_t[::1] access_count not None,
+    const int64_t[::1] valid_from not None,
+    const int64_t[::1] valid_until not None,
+    Py_ssize_t count,
+    const int32_t[::1] rows,
+    const uint8_t[::1] mask,
+    int metric,
+    const double[::1] query_direction,
+    double query_radius,
+    double curvature,
+    double depth_bias,
+    double time_coef,
+    const double[:, ::1] factors,
+    int64_t now,
+    const double[::1] log_weights,
+    Py_ssize_t k,
+    int threads=0,
+):
+    """The k best candidates as a list of (position, score, distance, weight), best first.
+
+    Candidates are rows 0 … count − 1, or `rows` (in candidate order; every one below the length of the
+    columns, which is not checked). `mask` and `log_weights` hold one value a candidate; `log_weights` replaces
+    `factors`. A query without direction passes None.
+    """
+    cdef Py_ssize_t n = count if rows is None else rows.shape[0]
+    cdef Py_ssize_t dim = direction.shape[1]
+    if rows is None:
+        for name, column in (("direction", direction), ("scan_direction", scan_direction), ("radius", radius),
+                             ("directed", directed), ("t", t), ("access_count", access_count),
+                             ("valid_from", valid_from), ("valid_until", valid_until)):
+            _need_rows(name, len(column), n)
+    if scan_direction.shape[1] != dim:
+        raise ValueError(f"scan_direction: expected {dim} columns, got {scan_direction.shape[1]}")
+    if query_direction is not None and query_direction.shape[0] != dim:
+        raise ValueError(f"query_direction: expected {dim} numbers, got {query_direction.shape[0]}")
+    if mask is not None:
+        _need_rows("mask", mask.shape[0], n)
+    if log_weights is not None:
+        _need_rows("log_weights", log_weights.shape[0], n)
+    if factors is not None and factors.shape[1] != 3:
+        raise ValueError(f"factors: expected rows [kind, a, b], got {factors.shape[1]} columns")
+    if not 0 <= metric <= 2:
+        raise ValueError(f"metric: expected 0, 1 or 2, got {metric}")
+    if not curvature > 0:
+        raise ValueError(f"curvature: expected a positive number, got {curvature}")
+    if n == 0 or k < 1 or dim == 0:
+        return []
+    cdef vector[DecayFactor] compiled
+    if factors is not None and factors.shape[0]:
+        compiled = c_decay_factors(&factors[0, 0], factors.shape[0])
+    cdef vector[float] narrow
+    cdef Py_ssize_t i
+    cdef ScanColumns columns
+    columns.direction = &direction[0, 0]
+    columns.scan_direction = &scan_direction[0, 0]
+    columns.radius = &radius[0]
+    columns.directed = &directed[0]
+    columns.time.t = &t[0]
+    columns.time.access_count = &access_count[0]
+    columns.time.valid_from = &valid_from[0]
+    columns.time.valid_until = &valid_until[0]
+    columns.dim = dim
+    cdef ScanQuery query
+    query.metric = <ScanMetric>metric
+    query.direction = NULL
+    query.scan_direction = NULL
+    query.radius = query_radius
+    if query_direction is not None:
+        narrow.resize(dim)
+        for i in range(dim):
+            narrow[i] = <float>query_direction[i]
+        query.direction = &query_direction[0]
+        query.scan_direction = narrow.data()
+    cdef ScanScoring scoring
+    scoring.sqrt_c = c_sqrt(curvature)
+    scoring.depth_bias = depth_bias
+    scoring.time_coef = time_coef
+    scoring.factors = compiled.data()
+    scoring.factor_count = compiled.size()
+    scoring.now = now
+    scoring.log_weights = NULL
+    if log_weights is not None:
+        scoring.log_weights = &log_weights[0]
+    cdef ScanCandidates candidates
+    candidates.rows = NULL
+    candidates.mask = NULL
+    if rows is not None:
+        candidates.rows = &rows[0]
+    if mask is not None:
+        candidates.mask = &mask[0]
+    candidates.count = n
+    cdef vector[ScanHit] hits
+    hits.resize(min(k, n))
+    cdef size_t found
+    with nogil:
+        found = c_scan_top_k(columns, query, scoring, candidates, min(k, n), hits.data(), threads)
+    return [(hits[i].position, hits[i].score, hits[i].distance, hits[i].weight)
+            for i in range(<Py_ssize_t>found)]

@@ -119,3 +119,44 @@ def points_of_rows(
     out: _Float64Array,
     threads: int = 0,
 ) -> None: ...
+    parent: NDArray[np.int32],
+    last_child: NDArray[np.int32],
+    prev_sibling: NDArray[np.int32],
+) -> NDArray[np.int32]: ...
+
+# scan.pxi
+SCAN_NO_QUERY: int
+SCAN_SHELL: int
+SCAN_HYPERBOLIC: int
+
+def row_dots(
+    query: NDArray[np.float32],
+    matrix: NDArray[np.float32],
+    rows: NDArray[np.int32] | None,
+    out: NDArray[np.float32],
+) -> None: ...
+def row_dots_error(dim: int) -> float: ...
+def scan_top_k(
+    direction: NDArray[np.float64],
+    scan_direction: NDArray[np.float32],
+    radius: NDArray[np.float64],
+    directed: NDArray[np.uint8],
+    t: NDArray[np.int64],
+    access_count: NDArray[np.int64],
+    valid_from: NDArray[np.int64],
+    valid_until: NDArray[np.int64],
+    count: int,
+    rows: NDArray[np.int32] | None,
+    mask: NDArray[np.uint8] | None,
+    metric: int,
+    query_direction: NDArray[np.float64] | None,
+    query_radius: float,
+    curvature: float,
+    depth_bias: float,
+    time_coef: float,
+    factors: NDArray[np.float64] | None,
+    now: int,
+    log_weights: NDArray[np.float64] | None,
+    k: int,
+    threads: int = 0,
+) -> list[tuple[int, float, float, float]]: ...

@@ -1,0 +1,137 @@
+"""Random columns for the scan, and the scan's answer in float64 NumPy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from poincare_memory._core import _kernels
+
+HOUR = 3_600_000_000
+NOW = 1_780_000_000_000_000
+MISSING = _kernels.MISSING_INSTANT
+Hits = list[tuple[int, float, float, float]]
+
+
+def unit_rows(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    norms = np.linalg.norm(x, axis=1, keepdims=True)
+    return np.ascontiguousarray(np.divide(x, norms, out=np.zeros_like(x), where=norms > 0))
+
+
+@dataclass
+class Scan:
+    """One call of the scan; `top(k)` runs it, `oracle()` computes every score."""
+
+    direction: npt.NDArray[np.float64]
+    radius: npt.NDArray[np.float64]
+    query: npt.NDArray[np.float64] | None
+    metric: int = _kernels.SCAN_SHELL
+    query_radius: float = 1.0
+    curvature: float = 1.0
+    depth_bias: float = 0.0
+    time_coef: float = 1.0
+    factors: tuple[tuple[float, float, float], ...] = ()
+    rows: npt.NDArray[np.int32] | None = None
+    mask: npt.NDArray[np.uint8] | None = None
+    log_weights: npt.NDArray[np.float64] | None = None
+    t: npt.NDArray[np.int64] = field(init=False)
+    accesses: npt.NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = len(self.direction)
+        self.t = np.full(n, NOW)
+        self.accesses = np.zeros(n, np.int64)
+        self.directed = np.asarray(np.any(self.direction != 0, axis=1), np.uint8)
+
+    def columns(self) -> dict[str, Any]:
+        missing = np.full(len(self.t), MISSING)
+        return {
+            "direction": self.direction,
+            "scan_direction": self.direction.astype(np.float32),
+            "radius": self.radius,
+            "directed": self.directed,
+            "t": self.t,
+            "access_count": self.accesses,
+            "valid_from": missing,
+            "valid_until": missing,
+        }
+
+    def top(self, k: int, threads: int = 1) -> Hits:
+        return _kernels.scan_top_k(
+            **self.columns(),
+            count=len(self.t),
+            rows=self.rows,
+            mask=self.mask,
+            metric=self.metric,
+            query_direction=self.query,
+            query_radius=self.query_radius,
+            curvature=self.curvature,
+            depth_bias=self.depth_bias,
+            time_coef=self.time_coef,
+            factors=np.array(self.factors, float).reshape(-1, 3),
+            now=NOW,
+            log_weights=self.log_weights,
+            k=k,
+            threads=threads,
+        )
+
+    def candidates(self) -> npt.NDArray[np.int32]:
+        return np.arange(len(self.t), dtype=np.int32) if self.rows is None else self.rows
+
+    def distances(self) -> npt.NDArray[np.float64]:
+        rows = self.candidates()
+        if self.metric == _kernels.SCAN_NO_QUERY:
+            return np.zeros(len(rows))
+        chord = np.full(len(rows), 4.0)
+        if self.query is not None:
+            seen = self.directed[rows] == 1
+            chord[seen] = np.sum((self.direction[rows][seen] - self.query) ** 2, axis=1)
+        root = math.sqrt(self.curvature)
+        r = root * self.query_radius
+        s = np.full(len(rows), r) if self.metric == _kernels.SCAN_SHELL else root * self.radius[rows]
+        return np.array([_distance(r, float(x), float(c)) for x, c in zip(s, chord, strict=True)]) / root
+
+    def log_weight(self, position: int, row: int) -> float:
+        if self.log_weights is not None:
+            return float(self.log_weights[position])
+        out = np.empty(1)
+        one = {name: column[row : row + 1] for name, column in self.columns().items()}
+        _kernels.decay_log_weights(
+            np.array(self.factors, float).reshape(-1, 3),
+            NOW,
+            one["t"],
+            one["access_count"],
+            one["valid_from"],
+            one["valid_until"],
+            None,
+            out,
+        )
+        return float(out[0])
+
+    def oracle(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """Scores (−inf where masked) and distances of all candidates."""
+        rows, distances = self.candidates(), self.distances()
+        logs = np.array([self.log_weight(i, int(row)) for i, row in enumerate(rows)])
+        scores = -distances + self.depth_bias * self.radius[rows] + self.time_coef * logs
+        if self.mask is not None:
+            scores[self.mask == 0] = -np.inf
+        return scores, distances
+
+
+def _distance(r: float, s: float, chord_squared: float) -> float:
+    if r + s < 40:
+        q = math.sinh((r - s) / 2) ** 2 + math.sinh(r) * math.sinh(s) * chord_squared / 4
+        return 2 * math.asinh(math.sqrt(q))
+    # cosh d − 1 = (cosh(r − s) − 1) + sinh r · sinh s · chord²/2, all divided by e^(r+s)/2
+    gap = abs(r - s)
+    scaled = math.exp(-2 * min(r, s)) * (1 - math.exp(-gap)) ** 2 + (
+        (1 - math.exp(-2 * r)) * (1 - math.exp(-2 * s)) * chord_squared / 4
+    )
+    if scaled <= 0:
+        return gap
+    log_q = r + s - math.log(4) + math.log(scaled)
+    return 2 * math.asinh(math.exp(log_q / 2)) if log_q < 40 else log_q + math.log(4)
