@@ -64,6 +64,7 @@ def decay_log_weights(
     out: _Float64Array,
     threads: int = 0,
 ) -> None: ...
+
 # tree: columns of row numbers, -1 where there is none
 def attach_rows(
     rows: npt.NDArray[np.int32],
@@ -119,10 +120,6 @@ def points_of_rows(
     out: _Float64Array,
     threads: int = 0,
 ) -> None: ...
-    parent: NDArray[np.int32],
-    last_child: NDArray[np.int32],
-    prev_sibling: NDArray[np.int32],
-) -> NDArray[np.int32]: ...
 
 # scan.pxi
 SCAN_NO_QUERY: int
@@ -130,33 +127,33 @@ SCAN_SHELL: int
 SCAN_HYPERBOLIC: int
 
 def row_dots(
-    query: NDArray[np.float32],
-    matrix: NDArray[np.float32],
-    rows: NDArray[np.int32] | None,
-    out: NDArray[np.float32],
+    query: npt.NDArray[np.float32],
+    matrix: npt.NDArray[np.float32],
+    rows: npt.NDArray[np.int32] | None,
+    out: npt.NDArray[np.float32],
 ) -> None: ...
 def row_dots_error(dim: int) -> float: ...
 def scan_top_k(
-    direction: NDArray[np.float64],
-    scan_direction: NDArray[np.float32],
-    radius: NDArray[np.float64],
-    directed: NDArray[np.uint8],
-    t: NDArray[np.int64],
-    access_count: NDArray[np.int64],
-    valid_from: NDArray[np.int64],
-    valid_until: NDArray[np.int64],
+    direction: npt.NDArray[np.float64],
+    scan_direction: npt.NDArray[np.float32],
+    radius: npt.NDArray[np.float64],
+    directed: npt.NDArray[np.uint8],
+    t: npt.NDArray[np.int64],
+    access_count: npt.NDArray[np.int64],
+    valid_from: npt.NDArray[np.int64],
+    valid_until: npt.NDArray[np.int64],
     count: int,
-    rows: NDArray[np.int32] | None,
-    mask: NDArray[np.uint8] | None,
+    rows: npt.NDArray[np.int32] | None,
+    mask: npt.NDArray[np.uint8] | None,
     metric: int,
-    query_direction: NDArray[np.float64] | None,
+    query_direction: npt.NDArray[np.float64] | None,
     query_radius: float,
     curvature: float,
     depth_bias: float,
     time_coef: float,
-    factors: NDArray[np.float64] | None,
+    factors: npt.NDArray[np.float64] | None,
     now: int,
-    log_weights: NDArray[np.float64] | None,
+    log_weights: npt.NDArray[np.float64] | None,
     k: int,
     threads: int = 0,
 ) -> list[tuple[int, float, float, float]]: ...
