@@ -19,7 +19,7 @@ IN_WHEEL = [
     "poincare_memory/viz/inspector/*.css",
     "poincare_memory/viz/inspector/*.js",
     "*.dist-info/licenses/LICENSE",
-    "*.dist-info/licenses/*hnswlib.txt",
+    "*.dist-info/licenses/hnswlib/LICENSE",
 ]
 NOT_IN_WHEEL = ["*.pyx", "*.pxi", "*.pxd", "*.cpp", "*.hpp", "*.h", "*.a", "*.pyc", "tests/*", "*/tests/*"]
 IN_SDIST = [
@@ -29,7 +29,7 @@ IN_SDIST = [
     "*/CMakeLists.txt",
     "*/src/_core/_kernels.pyx",
     "*/third_party/hnswlib/*hnswlib.h",
-    "*/licenses/hnswlib.txt",
+    "*/third_party/hnswlib/LICENSE",
     "*/tests/reference/harness.py",
 ]
 NOT_IN_SDIST = ["*/.venv/*", "*/.reference/*", "*/build/*", "*.so", "*/demo.db"]

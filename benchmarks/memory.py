@@ -1,0 +1,92 @@
+"""What a user waits for: import, adding, searching, saving, loading."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from poincare_memory import HalfLife, Memory
+
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
+WORDS = [f"word{i}" for i in range(997)]
+
+
+def items(count: int) -> list[dict[str, Any]]:
+    """A tree of ``count`` memories, eight children each, an hour apart."""
+    return [
+        {
+            "id": str(i),
+            "text": " ".join(WORDS[(i * step) % len(WORDS)] for step in (1, 7, 31, 113)),
+            "parent": str((i - 1) // 8) if i else None,
+            "t": NOW - timedelta(hours=i),
+        }
+        for i in range(count)
+    ]
+
+
+class Import:
+    def time_package(self) -> None:
+        subprocess.run([sys.executable, "-c", "import poincare_memory"], check=True)
+
+    def time_memory(self) -> None:
+        subprocess.run([sys.executable, "-c", "from poincare_memory import Memory"], check=True)
+
+
+class Writing:
+    params = (1_000, 10_000)
+    param_names = ("memories",)
+
+    def setup(self, count: int) -> None:
+        self.items = items(count)
+        self.one = {"text": "one more", "parent": "0"}
+        self.memory = Memory()
+        self.memory.add_many(self.items)
+
+    def time_add_many(self, count: int) -> None:
+        Memory().add_many(self.items)
+
+    def time_add(self, count: int) -> None:
+        self.memory.add(**self.one)
+
+
+class Searching:
+    params = ((1_000, 10_000), ("shell", "hyperbolic"))
+    param_names = ("memories", "metric")
+
+    def setup(self, count: int, metric: str) -> None:
+        self.memory = Memory(decay=HalfLife(), metric=metric, clock=lambda: NOW)
+        self.memory.add_many(items(count))
+
+    def time_nearest(self, *_: object) -> None:
+        self.memory.search("word3 word77", touch=False)
+
+    def time_filtered(self, *_: object) -> None:
+        self.memory.search("word3 word77", filters=lambda record: record.id.endswith("7"), touch=False)
+
+    def time_subtree(self, *_: object) -> None:
+        self.memory.search("word3 word77", mode="subtree", root="1", touch=False)
+
+
+class Files:
+    params = (1_000, 10_000)
+    param_names = ("memories",)
+
+    def setup(self, count: int) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = Path(self.folder.name) / "memory.db"
+        self.memory = Memory()
+        self.memory.add_many(items(count))
+        self.memory.save(self.path)
+
+    def teardown(self, count: int) -> None:
+        self.folder.cleanup()
+
+    def time_save(self, count: int) -> None:
+        self.memory.save(self.path)
+
+    def time_load(self, count: int) -> None:
+        Memory.load(self.path)
