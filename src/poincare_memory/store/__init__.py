@@ -1,0 +1,20 @@
+"""The store: memories as columns, and `Memory` around them."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .memory import Memory as Memory
+    from .records import MemoryRecord as MemoryRecord
+    from .records import SearchResult as SearchResult
+
+_HOME = {"Memory": "memory", "MemoryRecord": "records", "SearchResult": "records"}
+__all__ = ["Memory", "MemoryRecord", "SearchResult"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import deque
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poincare_memory._core import _kernels
-from poincare_memory.store.lock import SharedLock
-from poincare_memory.store.records import StoredRecord
+from .._core import _kernels
+from .lock import SharedLock
+from .records import StoredRecord
 
 MISSING = _kernels.MISSING_INSTANT
 Rows = NDArray[np.int32]
@@ -43,6 +45,7 @@ SCALARS: dict[str, tuple[Any, Any]] = {
 }
 VECTORS: dict[str, Any] = {"direction": np.float64, "scan_direction": np.float32}
 LEAST_CAPACITY = 8
+JOURNAL_LENGTH = 1024
 
 
 class Columns:
@@ -79,8 +82,8 @@ class Columns:
     row_of : dict
         id -> row, in order of insertion.
     structure_version, value_version : int
-        Counts rows that appeared, vanished or moved, and changes of any kind. A `meta` changed in place
-        through a record counts as neither.
+        Counts of changes: the first of those in which rows appeared, vanished or moved (see `changed_rows`),
+        the second of all. A `meta` changed in place through a record counts as neither.
     """
 
     radius: NDArray[np.float64]
@@ -115,6 +118,7 @@ class Columns:
             setattr(self, name, np.zeros((LEAST_CAPACITY, dim), dtype))
         self.embedding = np.zeros((0, dim), np.float32)
         self._next_order = 0
+        self._journal: deque[tuple[int, Rows]] = deque(maxlen=JOURNAL_LENGTH)
         self._free_rows: list[int] = []
         self._dense = True  # row numbers are the order of insertion
         self._live = np.arange(LEAST_CAPACITY, dtype=np.int32)
@@ -122,7 +126,7 @@ class Columns:
         self._records: weakref.WeakValueDictionary[int, StoredRecord] = weakref.WeakValueDictionary()
         self._records_guard = threading.Lock()
 
-    # --- rows -------------------------------------------------------------------------------------------
+    # --- rows -----------------------------------------------------------------------------------------
 
     @property
     def capacity(self) -> int:
@@ -173,7 +177,7 @@ class Columns:
         self._next_order += count
         self._append_live(rows)
         self.n += count
-        self._changed_structure()
+        self._changed_structure(rows)
         return rows
 
     def _append_live(self, rows: Rows) -> None:
@@ -209,27 +213,36 @@ class Columns:
         return grown
 
     def free(self, rows: Rows) -> None:
-        """Forget memories. Their tree links must have been cut, or all go together."""
+        """Forget memories. The topmost must be detached, and all below it go too."""
         for row in rows.tolist():  # all before any: a record also reads its parent's row
             record = self._records.pop(row, None)
             if record is not None:
                 record.release()
         for row in rows.tolist():
             del self.row_of[self.ids[row]]  # type: ignore[arg-type]
+        self._blank(rows)
+
+    def discard(self, rows: Rows) -> None:
+        """Undo `allocate`, whatever has been filled in since."""
+        for row in reversed(rows.tolist()):
+            self.detach(row)
+            id = self.ids[row]
+            if id is not None and self.row_of.get(id) == row:
+                del self.row_of[id]
+        self._blank(rows)
+
+    def _blank(self, rows: Rows) -> None:
+        for row in rows.tolist():
             self.ids[row] = self.texts[row] = self.metas[row] = None
             self._free_rows.append(row)
-        if len(rows) == 1:  # a scalar store is several times cheaper than a fancy one
-            row = int(rows[0])
-            for name, (_, blank) in SCALARS.items():
-                getattr(self, name)[row] = blank
-        else:
-            for name, (_, blank) in SCALARS.items():
-                getattr(self, name)[rows] = blank
+        at = int(rows[0]) if len(rows) == 1 else rows  # a scalar store is several times cheaper
+        for name, (_, blank) in SCALARS.items():
+            getattr(self, name)[at] = blank
         self.n -= len(rows)
         self._dense, self._live_count = False, None
+        self._changed_structure(rows)
         if self.n == 0:
             self._start_over()
-        self._changed_structure()
 
     def _start_over(self) -> None:
         self.high_water = 0
@@ -248,19 +261,47 @@ class Columns:
         else:
             self.embedding[rows] = embeddings
 
-    def _changed_structure(self) -> None:
+    def set_objects(
+        self,
+        rows: Rows,
+        ids: list[str],
+        texts: list[str],
+        metas: list[dict[str, Any] | None],
+    ) -> None:
+        """Names and contents of new rows."""
+        places = rows.tolist()
+        for column, values in ((self.ids, ids), (self.texts, texts), (self.metas, metas)):
+            for row, value in zip(places, values, strict=True):
+                column[row] = value  # type: ignore[index, call-overload]
+        self.row_of.update(zip(ids, places, strict=True))
+
+    def _changed_structure(self, rows: Rows) -> None:
         self.structure_version += 1
         self.value_version += 1
+        self._journal.append((self.structure_version, rows))
 
-    def moved(self) -> None:
-        """Note that points moved."""
-        self._changed_structure()
+    def moved(self, rows: Rows) -> None:
+        """Note that the points of these rows changed."""
+        self._changed_structure(rows)
+
+    def changed_rows(self, since: int) -> Rows | None:
+        """Rows that appeared, vanished or moved after `structure_version` was `since`, each once, ascending.
+
+        None where that is too long ago to know: then everything may have changed.
+        """
+        missed = self.structure_version - since
+        if missed > len(self._journal):
+            return None
+        if missed == 0:
+            return np.empty(0, np.int32)
+        recent = [rows for version, rows in islice(reversed(self._journal), missed)]
+        return np.unique(np.concatenate(recent)).astype(np.int32)
 
     def changed(self) -> None:
         """Note that values changed, but no point."""
         self.value_version += 1
 
-    # --- tree -------------------------------------------------------------------------------------------
+    # --- tree -----------------------------------------------------------------------------------------
 
     def _links(self) -> tuple[Rows, Rows, Rows, Rows, Rows]:
         return self.parent, self.first_child, self.last_child, self.next_sibling, self.prev_sibling
@@ -297,7 +338,12 @@ class Columns:
         rows = self.root_rows() if parent < 0 else self.children_rows(parent)
         return rows[rows != row]
 
-    # --- records ----------------------------------------------------------------------------------------
+    def names(self, rows: Rows) -> list[str]:
+        """Ids of rows."""
+        ids = self.ids
+        return [ids[row] for row in rows.tolist()]  # type: ignore[misc]
+
+    # --- records --------------------------------------------------------------------------------------
 
     def meta(self, row: int) -> dict[str, Any]:
         """The live metadata dict of a row."""
@@ -341,11 +387,15 @@ class Columns:
                 getattr(self, name)[row] = value
             self.changed()
 
-    # --- copies -----------------------------------------------------------------------------------------
+    # --- copies ---------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the lock and the records, copied; the caller holds the lock."""
-        state = {k: v for k, v in self.__dict__.items() if k not in ("lock", "_records", "_records_guard")}
+        state = {
+            k: v
+            for k, v in self.__dict__.items()
+            if k not in ("lock", "_records", "_records_guard", "_journal")
+        }
         used = self.high_water
         for name in (*SCALARS, *VECTORS, "embedding"):
             state[name] = state[name][: max(used, LEAST_CAPACITY)].copy()
@@ -359,6 +409,7 @@ class Columns:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._live_count = self.n
+        self._journal = deque(maxlen=JOURNAL_LENGTH)
         self._records = weakref.WeakValueDictionary()
         self._records_guard = threading.Lock()
 

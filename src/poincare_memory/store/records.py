@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from poincare_memory.store.metadata import copy_metadata
-from poincare_memory.temporal.instants import from_micros, optional_micros, to_micros, utcnow
+from ..temporal.instants import from_micros, optional_micros, to_micros, utcnow
+from .metadata import copy_metadata
 
 if TYPE_CHECKING:
-    from poincare_memory.store.columns import Columns
+    from .columns import Columns
 
 
 @dataclass

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from poincare_memory._core import _kernels
-from poincare_memory.store.columns import Columns
-from poincare_memory.store.lock import SharedLock
-from poincare_memory.temporal.instants import to_micros
+from .._core import _kernels
+from ..temporal.instants import to_micros
+from .columns import Columns
+from .lock import SharedLock
 
 if TYPE_CHECKING:
-    from poincare_memory.embed import BallProjector, Embedder
-    from poincare_memory.geometry import PoincareBall
-    from poincare_memory.temporal import DecayPolicy
+    from ..embed import BallProjector, Embedder
+    from ..geometry import PoincareBall
+    from ..temporal import DecayPolicy
 
 Metric = Literal["shell", "hyperbolic"]
 

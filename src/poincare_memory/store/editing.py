@@ -1,0 +1,322 @@
+"""Changes to a store: every one happens whole or not at all.
+
+The order is always the same. Everything is checked that can be checked; then the embedder and the clock run,
+with no lock held; then, under the write lock, what may have changed meanwhile is checked again (ids that are
+taken by now, parents that are gone), memory is reserved, and only then anything is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import _kernels
+from ..embed.embedding import embed_texts
+from ..temporal.instants import MISSING, optional_micros, to_micros
+from .columns import Columns, check_window
+from .metadata import check_unicode, copy_metadata
+from .placement import place
+from .state import Store
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from .columns import Rows
+
+ITEM_KEYS: Final = frozenset(("text", "parent", "t", "id", "meta", "valid_from", "valid_until"))
+
+
+class Unset:
+    """Tells "not given" from None."""
+
+    def __repr__(self) -> str:
+        return "<unset>"
+
+
+UNSET: Final = Unset()
+
+
+class Batch:
+    """Checked memories, a list a field; an id of None is to be made up."""
+
+    __slots__ = ("ids", "metas", "parents", "t", "texts", "valid_from", "valid_until")
+
+    def __init__(self) -> None:
+        self.ids: list[str | None] = []
+        self.texts: list[str] = []
+        self.parents: list[str | None] = []
+        self.metas: list[dict[str, Any] | None] = []
+        self.t: Any = []
+        self.valid_from: Any = []
+        self.valid_until: Any = []
+
+
+# --- checks -------------------------------------------------------------------------------------------
+
+
+def checked_text(text: Any) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"memory text must be a non-empty string, got {text!r:.80}")
+    if type(text) is not str:
+        text = str.__str__(text)
+    check_unicode(text, "text")
+    return text
+
+
+def checked_id(id: Any) -> str:
+    if not isinstance(id, str) or not id.strip():
+        raise ValueError(f"id must be a non-empty string, got {id!r:.80}")
+    if type(id) is not str:
+        id = str.__str__(id)
+    check_unicode(id, "id")
+    return id
+
+
+def unknown_parent(parent: Any) -> KeyError:
+    return KeyError(f"unknown parent id {parent!r:.80}")
+
+
+def duplicate_id(id: str) -> ValueError:
+    return ValueError(f"duplicate id {id!r:.80}")
+
+
+# --- add ----------------------------------------------------------------------------------------------
+
+
+def add(
+    store: Store,
+    text: str,
+    parent: str | None = None,
+    t: datetime | None = None,
+    id: str | None = None,
+    meta: Mapping[str, Any] | None = None,
+    valid_from: datetime | None = None,
+    valid_until: datetime | None = None,
+) -> str:
+    """Store one memory; see `Memory.add`."""
+    known = store.columns.row_of
+    batch = Batch()
+    batch.texts.append(checked_text(text))
+    if id is not None:
+        id = checked_id(id)
+        if id in known:
+            raise duplicate_id(id)
+    batch.ids.append(id)
+    if parent is not None and parent not in known:
+        raise unknown_parent(parent)
+    batch.parents.append(parent)
+    batch.metas.append(copy_metadata(meta))
+    start, end = optional_micros(valid_from, "valid_from"), optional_micros(valid_until, "valid_until")
+    check_window(start, end, "memory")
+    batch.valid_from, batch.valid_until = start, end
+    batch.t = store.now() if t is None else to_micros(t, "t")
+    return _commit(store, batch, embed_texts(store.embedder, batch.texts))[0]
+
+
+def add_many(store: Store, items: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Store many memories with one call of the embedder; see `Memory.add_many`."""
+    if isinstance(items, str | bytes | Mapping):
+        raise TypeError(
+            f"items must be an iterable of dicts of add() arguments, got one {type(items).__name__}; "
+            "wrap it in a list"
+        )
+    batch = Batch()
+    known = store.columns.row_of
+    seen: set[str] = set()
+    for number, item in enumerate(items):
+        try:
+            _take(batch, item, known, seen)
+        except (KeyError, TypeError, ValueError) as error:  # noqa: PERF203  # it names the item
+            raise type(error)(f"item {number}: {error.args[0]}") from None
+    if not batch.texts:
+        return []
+    _convert_times(store, batch)
+    return _commit(store, batch, embed_texts(store.embedder, batch.texts))
+
+
+def _take(batch: Batch, item: Any, known: Mapping[str, int], seen: set[str]) -> None:
+    if not isinstance(item, Mapping):
+        raise TypeError(f"expected a dict of add() arguments, got {type(item).__name__}")
+    get = item.get
+    text, id, parent, meta = get("text"), get("id"), get("parent"), get("meta")
+    if not item.keys() <= ITEM_KEYS:
+        unknown = sorted(map(repr, set(item) - ITEM_KEYS))
+        raise TypeError(f"unknown key {', '.join(unknown)}; known are {', '.join(sorted(ITEM_KEYS))}")
+    text = checked_text(text)
+    if parent is not None and parent not in seen and parent not in known:
+        raise unknown_parent(parent)
+    if id is not None:
+        id = checked_id(id)
+        if id in seen or id in known:
+            raise duplicate_id(id)
+        seen.add(id)
+    batch.texts.append(text)
+    batch.ids.append(id)
+    batch.parents.append(parent)
+    batch.metas.append(None if meta is None else copy_metadata(meta))
+    batch.t.append(get("t"))
+    batch.valid_from.append(get("valid_from"))
+    batch.valid_until.append(get("valid_until"))
+
+
+def _convert_times(store: Store, batch: Batch) -> None:
+    for name in ("valid_from", "valid_until", "t"):
+        given = tuple(getattr(batch, name))
+        micros = np.empty(len(given), np.int64)
+        _kernels.fill_micros(given, micros, name, True)
+        setattr(batch, name, micros)
+    start, end = batch.valid_from, batch.valid_until
+    never = np.flatnonzero((start != MISSING) & (end != MISSING) & (end < start))
+    if len(never):
+        first = int(never[0])
+        check_window(int(start[first]), int(end[first]), f"item {first}")
+    for i in np.flatnonzero(batch.t == MISSING).tolist():
+        batch.t[i] = store.now()
+
+
+def _commit(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list[str]:
+    with store.lock.write():
+        columns = store.columns
+        ids = _final_ids(columns, batch)
+        _check_parents_are_there(columns, batch, ids)
+        columns.reserve(len(ids), embeddings.dtype)
+        rows = columns.allocate(len(ids))
+        try:
+            _fill(columns, rows, ids, batch, embeddings)
+            place(store, rows)
+        except BaseException:  # a KeyboardInterrupt too
+            columns.discard(rows)
+            raise
+    return ids
+
+
+def _final_ids(columns: Columns, batch: Batch) -> list[str]:
+    """Ids with those made up that were not given; an id taken meanwhile is an error."""
+    known = columns.row_of
+    taken = [id for id in batch.ids if id is not None]
+    if not known.keys().isdisjoint(taken):
+        raise duplicate_id(next(id for id in taken if id in known))
+    missing = len(batch.ids) - len(taken)
+    if not missing:
+        return taken
+    used = set(taken)
+    fresh: list[str] = []
+    while len(fresh) < missing:
+        noise = os.urandom(6 * (missing - len(fresh))).hex()
+        for i in range(0, len(noise), 12):
+            id = noise[i : i + 12]
+            if id not in used and id not in known:
+                used.add(id)
+                fresh.append(id)
+    supply = iter(fresh)
+    return [next(supply) if id is None else id for id in batch.ids]
+
+
+def _check_parents_are_there(columns: Columns, batch: Batch, ids: list[str]) -> None:
+    known = columns.row_of
+    missing = set(batch.parents) - known.keys() - {None}
+    for parent in missing.difference(ids) if missing else ():
+        raise unknown_parent(parent)
+
+
+def _fill(columns: Columns, rows: Rows, ids: list[str], batch: Batch, embeddings: NDArray[Any]) -> None:
+    columns.set_embeddings(rows, embeddings)
+    columns.set_objects(rows, ids, batch.texts, batch.metas)
+    columns.t[rows] = batch.t
+    columns.valid_from[rows] = batch.valid_from
+    columns.valid_until[rows] = batch.valid_until
+    row_of = columns.row_of
+    parents = [-1 if parent is None else row_of[parent] for parent in batch.parents]
+    columns.attach(rows, np.array(parents, np.int32))
+
+
+# --- change -------------------------------------------------------------------------------------------
+
+
+def update(
+    store: Store,
+    id: str,
+    text: str | None = None,
+    meta: Mapping[str, Any] | None = None,
+    t: datetime | None = None,
+    valid_from: datetime | Unset | None = UNSET,
+    valid_until: datetime | Unset | None = UNSET,
+) -> None:
+    """Change a memory in place; see `Memory.update`."""
+    columns = store.columns
+    with store.lock.read():
+        row = columns.row_of[id]
+        order, old_text = int(columns.order[row]), columns.texts[row]
+    if text is not None:
+        text = checked_text(text)
+    new_meta = copy_metadata(meta)
+    times: dict[str, int] = {} if t is None else {"t": to_micros(t, "t")}
+    if not isinstance(valid_from, Unset):
+        times["valid_from"] = optional_micros(valid_from, "valid_from")
+    if not isinstance(valid_until, Unset):
+        times["valid_until"] = optional_micros(valid_until, "valid_until")
+    moves = text is not None and text != old_text
+    embeddings = embed_texts(store.embedder, [text]) if moves else None  # type: ignore[list-item]
+    with store.lock.write():
+        if int(columns.order[row]) != order:  # removed meanwhile
+            raise KeyError(id)
+        check_window(
+            times.get("valid_from", int(columns.valid_from[row])),
+            times.get("valid_until", int(columns.valid_until[row])),
+            f"memory {id!r:.80}",
+        )
+        if embeddings is not None:
+            columns.reserve(0, embeddings.dtype)
+            rows = np.array([row], np.int32)
+            columns.set_embeddings(rows, embeddings)
+            columns.texts[row] = text
+            _replace(store, row)
+        if meta is not None:
+            columns.metas[row] = new_meta
+        for name, micros in times.items():
+            getattr(columns, name)[row] = micros
+        columns.changed()
+
+
+def link(store: Store, child: str, parent: str | None) -> None:
+    """Move a memory with its subtree; see `Memory.link`."""
+    with store.lock.write():
+        columns = store.columns
+        row = columns.row_of[child]
+        target = -1
+        if parent is not None:
+            found = columns.row_of.get(parent)
+            if found is None:
+                raise unknown_parent(parent)
+            target = found
+        if target == int(columns.parent[row]):
+            return
+        if target == row or (target >= 0 and row in columns.ancestor_rows(target)):
+            raise ValueError(
+                f"cannot link a node under itself: {parent!r:.80} is in the subtree of {child!r:.80}"
+            )
+        columns.detach(row)
+        columns.attach(np.array([row], np.int32), np.array([target], np.int32))
+        _replace(store, row)
+
+
+def _replace(store: Store, row: int) -> None:
+    rows = store.columns.subtree_rows(row)
+    place(store, rows)
+    store.columns.moved(rows)
+
+
+def remove(store: Store, id: str, cascade: bool = False) -> None:
+    """Forget a memory; see `Memory.remove`."""
+    with store.lock.write():
+        columns = store.columns
+        row = columns.row_of[id]
+        if not cascade and columns.first_child[row] >= 0:
+            raise ValueError(f"{id!r:.80} has children; pass cascade=True to remove the subtree")
+        rows = columns.subtree_rows(row) if cascade else np.array([row], np.int32)
+        columns.detach(row)
+        columns.free(rows)

@@ -1,0 +1,53 @@
+"""The inspector page of a memory: where it is written, shown and framed."""
+
+from __future__ import annotations
+
+import html
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .memory import Memory
+
+FRAME_STYLE = "width:100%;height:620px;border:1px solid #ddd;border-radius:8px"
+
+
+def inspect(
+    memory: Memory,
+    path: str | os.PathLike[str] | None,
+    open_browser: bool,
+    title: str | None,
+    layout: str,
+) -> str:
+    """HTML text; written to `path` where given, and shown where asked; see `Memory.inspect`."""
+    from ..viz.html import render_html
+
+    page = render_html(memory, title=title, layout=layout)
+    if path is not None:
+        from .atomic import write_text
+
+        write_text(path, page)
+    if open_browser:
+        _show(page, path)
+    return page
+
+
+def _show(page: str, path: str | os.PathLike[str] | None) -> None:
+    import pathlib
+    import tempfile
+    import webbrowser
+
+    if path is None:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", prefix="poincare-memory-", suffix=".html", delete=False
+        ) as file:
+            file.write(page)
+        path = file.name
+    webbrowser.open(pathlib.Path(path).resolve().as_uri())
+
+
+def frame(memory: Memory) -> str:
+    """The page inside an iframe, for notebooks."""
+    from ..viz.html import render_html
+
+    return f'<iframe style="{FRAME_STYLE}" srcdoc="{html.escape(render_html(memory))}"></iframe>'

@@ -1,0 +1,754 @@
+"""`Memory`: the facade. It holds no algorithm; every method checks nothing and delegates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..embed.base import HashingEmbedder
+from ..embed.embedding import check_embedder, embed_texts
+from ..embed.projection import BallProjector
+from ..geometry.numerics import FloatArray
+from ..geometry.poincare import PoincareBall
+from ..temporal.instants import utcnow
+from ..temporal.policies import NoDecay
+from . import editing, inspection, reporting
+from .editing import UNSET, Unset
+from .placement import points
+from .records import MemoryRecord, SearchResult
+from .state import DEFAULT_CONE_K, Metric, Store
+from .weights import time_weights
+
+if TYPE_CHECKING:
+    import os
+
+    import pandas
+
+    from ..embed.base import Embedder
+    from ..index import MIPSIndex
+    from ..temporal.policies import DecayPolicy
+
+    Path = str | os.PathLike[str]
+
+SearchMode = Literal["nearest", "subtree", "children", "ancestors", "siblings", "cone"]
+Backend = Literal["auto", "numpy", "hnsw", "faiss"]
+Filter = Mapping[str, Any] | Callable[[MemoryRecord], bool] | None
+
+
+class Memory:
+    """Hierarchy-aware, time-aware memory for agents and RAG.
+
+    Every memory has a place in the Poincaré ball: its direction comes from the embedding of its text (drawn
+    towards its parent's), its depth, the hyperbolic distance from the origin, from its level in the hierarchy
+    that ``parent=`` declares. `search` ranks by
+
+        ``-distance + depth_bias * depth + time_coef * log(time_weight)``
+
+    With ``metric="shell"`` (the default) the distance is measured after query and memory were both moved to
+    `base_depth`: semantic mismatch in hyperbolic units, comparable across levels. With
+    ``metric="hyperbolic"`` it is the distance to the memory's own point, which favours shallow, general ones.
+
+    Threads may share a `Memory`. Searches and reads run side by side, changes alone; each change happens
+    whole or not at all. Embedder, clock, filters and a policy of your own run with no lock held and may use
+    the memory themselves; they must bear being called from several threads if you do. A forked child may use
+    what it inherits.
+
+    Parameters
+    ----------
+    embedder : Embedder, optional
+        Anything with `dim` and ``embed(texts) -> (n, dim)``; `HashingEmbedder()` by default.
+    curvature : float, default 1.0
+        Magnitude c of the ball's curvature -c; positive.
+    decay : DecayPolicy, optional
+        Weight of a memory by its age; `NoDecay()` by default.
+    base_depth : float, default 1.0
+        Depth of roots in hyperbolic units; positive.
+    depth_step : float, default 0.5
+        Depth added by every level; positive. ``depth = base_depth + level * depth_step`` at any level.
+    inherit : float, default 0.25
+        How much of its parent's direction a child takes: 0 none, 1 all.
+    cone_constrained : bool, default False
+        Keep every child inside its parent's entailment cone (Ganea, Bécigneul & Hofmann, ICML 2018), so that
+        ``mode="cone"`` finds exactly the declared descendants among others that happen to lie there.
+    cone_k : float, default 0.1
+        The K of those cones; positive.
+    metric : {"shell", "hyperbolic"}, default "shell"
+        Distance of `search`.
+    time_coef : float, default 1.0
+        Weight of time in the score; may be negative, which prefers the old.
+    depth_bias : float, default 0.0
+        Above 0 prefers deep, specific memories; below 0 general ones.
+    clock : callable, optional
+        Returns "now" as a `datetime` (naive: UTC); the system's time by default.
+
+    Raises
+    ------
+    ValueError
+        For numbers out of range or not finite, or an unknown metric.
+    TypeError
+        For an embedder, policy or clock that is none.
+
+    Examples
+    --------
+    >>> from poincare_memory import Memory
+    >>> mem = Memory()
+    >>> body = mem.add("Human body", id="body")
+    >>> leg = mem.add("Leg muscles", id="leg", parent=body)
+    >>> knee = mem.add("Hamstring group: knee flexion", id="knee", parent=leg)
+    >>> [hit.id for hit in mem.search("hamstring", k=1)]
+    ['knee']
+    >>> mem.depth("knee"), mem.ancestors("knee")
+    (2.0, ['leg', 'body'])
+    """
+
+    _store: Store
+
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        curvature: float = 1.0,
+        decay: DecayPolicy | None = None,
+        base_depth: float = 1.0,
+        depth_step: float = 0.5,
+        inherit: float = 0.25,
+        cone_constrained: bool = False,
+        cone_k: float = DEFAULT_CONE_K,
+        metric: Metric = "shell",
+        time_coef: float = 1.0,
+        depth_bias: float = 0.0,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._store = Store(
+            HashingEmbedder() if embedder is None else check_embedder(embedder),
+            BallProjector(PoincareBall(curvature)),
+            decay=NoDecay() if decay is None else decay,
+            base_depth=base_depth,
+            depth_step=depth_step,
+            inherit=inherit,
+            cone_constrained=cone_constrained,
+            cone_k=cone_k,
+            metric=metric,
+            time_coef=time_coef,
+            depth_bias=depth_bias,
+            clock=utcnow if clock is None else clock,
+        )
+
+    @classmethod
+    def _of(cls, store: Store) -> Memory:
+        memory = cls.__new__(cls)
+        memory._store = store
+        return memory
+
+    # --- settings -------------------------------------------------------------------------------------
+
+    @property
+    def embedder(self) -> Embedder:
+        """What turns texts into vectors; fixed."""
+        return self._store.embedder
+
+    @property
+    def ball(self) -> PoincareBall:
+        """The ball of this memory's curvature; fixed."""
+        return self._store.ball
+
+    @property
+    def projector(self) -> BallProjector:
+        """Places embeddings in the ball; fixed."""
+        return self._store.projector
+
+    @property
+    def dim(self) -> int:
+        """Length of an embedding."""
+        return self._store.columns.dim
+
+    @property
+    def base_depth(self) -> float:
+        """Depth of roots; a new value holds for what is placed afterwards."""
+        return self._store.base_depth
+
+    @base_depth.setter
+    def base_depth(self, value: float) -> None:
+        self._store.set("base_depth", value)
+
+    @property
+    def depth_step(self) -> float:
+        """Depth added by every level; a new value holds for what is placed afterwards."""
+        return self._store.depth_step
+
+    @depth_step.setter
+    def depth_step(self, value: float) -> None:
+        self._store.set("depth_step", value)
+
+    @property
+    def inherit(self) -> float:
+        """Share of its parent's direction that a child takes, in [0, 1]."""
+        return self._store.inherit
+
+    @inherit.setter
+    def inherit(self, value: float) -> None:
+        self._store.set("inherit", value)
+
+    @property
+    def cone_constrained(self) -> bool:
+        """Whether children are kept inside their parent's entailment cone."""
+        return self._store.cone_constrained
+
+    @cone_constrained.setter
+    def cone_constrained(self, value: bool) -> None:
+        self._store.set("cone_constrained", value)
+
+    @property
+    def cone_k(self) -> float:
+        """The K of the entailment cones."""
+        return self._store.cone_k
+
+    @cone_k.setter
+    def cone_k(self, value: float) -> None:
+        self._store.set("cone_k", value)
+
+    @property
+    def metric(self) -> Metric:
+        """Distance of `search`: "shell" or "hyperbolic"."""
+        return self._store.metric
+
+    @metric.setter
+    def metric(self, value: Metric) -> None:
+        self._store.set("metric", value)
+
+    @property
+    def time_coef(self) -> float:
+        """Weight of time in the score."""
+        return self._store.time_coef
+
+    @time_coef.setter
+    def time_coef(self, value: float) -> None:
+        self._store.set("time_coef", value)
+
+    @property
+    def depth_bias(self) -> float:
+        """Weight of depth in the score."""
+        return self._store.depth_bias
+
+    @depth_bias.setter
+    def depth_bias(self, value: float) -> None:
+        self._store.set("depth_bias", value)
+
+    @property
+    def decay(self) -> DecayPolicy:
+        """The temporal policy."""
+        return self._store.decay
+
+    @decay.setter
+    def decay(self, value: DecayPolicy) -> None:
+        self._store.set("decay", value)
+
+    @property
+    def clock(self) -> Callable[[], datetime]:
+        """What "now" is."""
+        return self._store.clock
+
+    @clock.setter
+    def clock(self, value: Callable[[], datetime]) -> None:
+        self._store.set("clock", value)
+
+    # --- remembering ----------------------------------------------------------------------------------
+
+    def add(
+        self,
+        text: str,
+        parent: str | None = None,
+        t: datetime | None = None,
+        id: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        valid_from: datetime | None = None,
+        valid_until: datetime | None = None,
+    ) -> str:
+        """Store a memory; returns its id.
+
+        Parameters
+        ----------
+        text : str
+            What to remember; not blank.
+        parent : str, optional
+            Id of the memory it belongs under; a root without.
+        t : datetime, optional
+            When it happened (naive: UTC); the clock's time by default.
+        id : str, optional
+            Unique, not blank; 12 random hex digits by default.
+        meta : mapping, optional
+            JSON-like data of your own; copied.
+        valid_from, valid_until : datetime, optional
+            Bounds of validity, inclusive; None leaves a side open.
+
+        Raises
+        ------
+        KeyError
+            For an unknown parent.
+        ValueError
+            For a blank text or id, an id in use, an inverted validity window, metadata that JSON cannot write
+            (NaN), or embeddings of the wrong shape or not finite. Nothing is stored then.
+        TypeError
+            For times that are no datetimes and metadata of other types.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> mem.add("Prefers tea", id="tea", meta={"kind": "preference"})
+        'tea'
+        """
+        return editing.add(self._store, text, parent, t, id, meta, valid_from, valid_until)
+
+    def add_many(self, items: Iterable[Mapping[str, Any]]) -> list[str]:
+        """Store many memories with one call of the embedder, all or none; returns their ids in order.
+
+        Parameters
+        ----------
+        items : iterable of mappings
+            Arguments of `add`, one mapping a memory; a parent comes before its children.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError
+            As `add`, naming the item; also for a key that is no argument of `add`.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> mem.add_many([{"text": "Trips", "id": "trips"}, {"text": "Lisbon", "id": "l", "parent": "trips"}])
+        ['trips', 'l']
+        """
+        return editing.add_many(self._store, items)
+
+    def update(
+        self,
+        id: str,
+        text: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        t: datetime | None = None,
+        valid_from: datetime | Unset | None = UNSET,
+        valid_until: datetime | Unset | None = UNSET,
+    ) -> None:
+        """Change a memory in place, wholly or not at all.
+
+        A new text is embedded and moves the memory and all below it; the same text moves nothing. `meta`
+        replaces the metadata. `valid_from` and `valid_until` may be set to None.
+
+        Raises
+        ------
+        KeyError
+            For an unknown id.
+        ValueError, TypeError
+            As `add`.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> note = mem.add("Prefers tea")
+        >>> mem.update(note, text="Prefers coffee", meta={"checked": True})
+        >>> mem.get(note).text
+        'Prefers coffee'
+        """
+        editing.update(self._store, id, text, meta, t, valid_from, valid_until)
+
+    def remove(self, id: str, cascade: bool = False) -> None:
+        """Forget a memory; with `cascade` everything below it too.
+
+        Raises
+        ------
+        KeyError
+            For an unknown id.
+        ValueError
+            Where it has children and `cascade` is False.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> mem.remove(mem.add("Out of date"))
+        >>> len(mem)
+        0
+        """
+        editing.remove(self._store, id, cascade)
+
+    def link(self, child: str, parent: str | None) -> None:
+        """Move a memory, with all below it, under another parent; None makes it a root.
+
+        Linked to the parent it has, nothing changes; otherwise it becomes the last of the children there.
+
+        Raises
+        ------
+        KeyError
+            For an unknown child or parent.
+        ValueError
+            Where `parent` is `child` itself or below it.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> a, b = mem.add("Animals", id="a"), mem.add("Birds", id="b")
+        >>> mem.link("b", "a")
+        >>> mem.children("a"), mem.depth("b")
+        (['b'], 1.5)
+        """
+        editing.link(self._store, child, parent)
+
+    # --- looking up -----------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return self._store.columns.n
+
+    def __contains__(self, id: object) -> bool:
+        return id in self._store.columns.row_of
+
+    def __iter__(self) -> Iterator[MemoryRecord]:
+        """Live records in order of insertion, those that are there now."""
+        with self._store.lock.read():
+            columns = self._store.columns
+            records: list[MemoryRecord] = list(columns.records(columns.live_rows()))
+        return iter(records)
+
+    @property
+    def ids(self) -> list[str]:
+        """All ids in order of insertion."""
+        with self._store.lock.read():
+            return list(self._store.columns.row_of)
+
+    def get(self, id: str) -> MemoryRecord:
+        """The live record of a memory; KeyError for an unknown id.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> record = mem.get(mem.add("Prefers tea"))
+        >>> record.meta["checked"] = True
+        >>> record.text, record.meta
+        ('Prefers tea', {'checked': True})
+        """
+        with self._store.lock.read():
+            columns = self._store.columns
+            return columns.record(columns.row_of[id])
+
+    def point(self, id: str) -> FloatArray:
+        """The point of a memory in the ball, (dim,) float64: a copy.
+
+        Its norm is always below ``1 / sqrt(curvature)``. float64 tells points apart to about depth 36;
+        `depth` stays exact beyond. A memory without direction (its text embeds to zero) is at the origin.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> note = mem.add("Prefers tea")
+        >>> round(float(mem.ball.distance_to_origin(mem.point(note))), 9)
+        1.0
+        """
+        store = self._store
+        with store.lock.read():
+            row = np.array([store.columns.row_of[id]], np.int32)
+            return points(store.columns, row, store.ball.sqrt_c)[0]
+
+    @property
+    def points(self) -> FloatArray:
+        """All points in order of insertion, (n, dim) float64: a copy."""
+        store = self._store
+        with store.lock.read():
+            return points(store.columns, store.columns.live_rows(), store.ball.sqrt_c)
+
+    def depth(self, id: str) -> float:
+        """Hyperbolic distance from the origin, ``base_depth + level * depth_step``, exact at any level."""
+        with self._store.lock.read():
+            columns = self._store.columns
+            return float(columns.radius[columns.row_of[id]])
+
+    def level(self, id: str) -> int:
+        """Steps from the root: 0 at a root."""
+        with self._store.lock.read():
+            columns = self._store.columns
+            return int(columns.level[columns.row_of[id]])
+
+    def parent(self, id: str) -> str | None:
+        """Id of the parent, None for a root."""
+        with self._store.lock.read():
+            columns = self._store.columns
+            row = int(columns.parent[columns.row_of[id]])
+            return columns.ids[row] if row >= 0 else None
+
+    def children(self, id: str) -> list[str]:
+        """Ids of the children in the order they came."""
+        with self._store.lock.read():
+            columns = self._store.columns
+            return columns.names(columns.children_rows(columns.row_of[id]))
+
+    def ancestors(self, id: str) -> list[str]:
+        """Parent, grandparent, ..., root."""
+        with self._store.lock.read():
+            columns = self._store.columns
+            return columns.names(columns.ancestor_rows(columns.row_of[id]))
+
+    def descendants(self, id: str) -> list[str]:
+        """Everything below, parents before children."""
+        with self._store.lock.read():
+            columns = self._store.columns
+            return columns.names(columns.subtree_rows(columns.row_of[id])[1:])
+
+    def siblings(self, id: str) -> list[str]:
+        """The other children of its parent; of a root the other roots."""
+        with self._store.lock.read():
+            columns = self._store.columns
+            return columns.names(columns.sibling_rows(columns.row_of[id]))
+
+    def roots(self) -> list[str]:
+        """Ids of all roots in order of insertion."""
+        with self._store.lock.read():
+            columns = self._store.columns
+            return columns.names(columns.root_rows())
+
+    # --- searching ------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str | None = None,
+        k: int = 5,
+        mode: SearchMode = "nearest",
+        root: str | None = None,
+        at_time: datetime | None = None,
+        filters: Filter = None,
+        metric: Metric | None = None,
+        query_depth: float | None = None,
+        touch: bool = True,
+        use_index: bool | None = None,
+        oversample: int = 8,
+    ) -> list[SearchResult]:
+        """The k best memories by ``-distance + depth_bias * depth + time_coef * log(time_weight)``.
+
+        Parameters
+        ----------
+        query : str, optional
+            Free text; may be left out in all modes but "nearest" (distance 0 then).
+        k : int, default 5
+            At most so many results; below 1 none.
+        mode : {"nearest", "subtree", "children", "ancestors", "siblings", "cone"}
+            Which memories compete: all; those below `root` and itself; its children, ancestors or siblings;
+            those inside its entailment cone but itself.
+        root : str, optional
+            Id that every mode but "nearest" needs.
+        at_time : datetime, optional
+            The moment of the time weights (naive: UTC); the clock's time by default.
+        filters : mapping or callable, optional
+            Metadata keys with the values they must have, or a function of the record that tells.
+        metric : {"shell", "hyperbolic"}, optional
+            Instead of the memory's own.
+        query_depth : float, optional
+            Depth of the query for ``metric="hyperbolic"``; `base_depth` by default.
+        touch : bool, default True
+            Raise `access_count` and set `last_accessed` of what is returned.
+        use_index : bool, optional
+            True: through the graph index, built where needed; False: exact scan; None: whatever is there.
+        oversample : int, default 8
+            Candidates fetched from the index, in multiples of k, before scoring.
+
+        Raises
+        ------
+        KeyError
+            For an unknown root.
+        ValueError
+            For an unknown mode or metric, a structural mode without root, or a blank query.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> ids = mem.add_many([{"text": "green tea", "id": "tea"}, {"text": "tax filing", "id": "tax"}])
+        >>> [hit.id for hit in mem.search("tea")]
+        ['tea', 'tax']
+        """
+        from .search import search
+
+        return search(
+            self._store,
+            query,
+            k=k,
+            mode=mode,
+            root=root,
+            at_time=at_time,
+            filters=filters,
+            metric=metric,
+            query_depth=query_depth,
+            touch=touch,
+            use_index=use_index,
+            oversample=oversample,
+        )
+
+    def embed_query(self, query: str, depth: float | None = None) -> FloatArray:
+        """The point of a free-text query, (dim,): direction from the embedder, `base_depth` deep by default.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> round(float(mem.ball.distance_to_origin(mem.embed_query("tea", depth=2.0))), 9)
+        2.0
+        """
+        store = self._store
+        embedding = embed_texts(store.embedder, [editing.checked_text(query)])[0]
+        return store.projector.at_depth(embedding, store.base_depth if depth is None else depth)
+
+    def build_index(self, backend: Backend = "auto") -> MIPSIndex:
+        """Build (or rebuild) the nearest-neighbour index over all memories."""
+        from .search import build_index
+
+        return build_index(self._store, backend)
+
+    def time_weights(self, ids: Sequence[str], at_time: datetime | None = None) -> FloatArray:
+        """Time weights of memories by the decay policy, each in [1e-6, 1].
+
+        Examples
+        --------
+        >>> from datetime import datetime, timedelta, timezone
+        >>> from poincare_memory import HalfLife, Memory
+        >>> now = datetime(2026, 1, 2, tzinfo=timezone.utc)
+        >>> mem = Memory(decay=HalfLife(hours=24), clock=lambda: now)
+        >>> mem.time_weights([mem.add("yesterday", t=now - timedelta(days=1))])
+        array([0.5])
+        """
+        store = self._store
+        now = reporting.moment_of(store, at_time)
+        with store.lock.read():
+            rows = np.array([store.columns.row_of[id] for id in ids], np.int32)
+        return time_weights(store, rows, now)
+
+    # --- looking at it --------------------------------------------------------------------------------
+
+    def stats(self, at_time: datetime | None = None) -> dict[str, Any]:
+        """Summary numbers: counts, levels, depths, times, mean time weight.
+
+        Keys: count, roots, max_level, levels, dim, curvature, metric, decay, depth_min, depth_max, oldest,
+        newest, mean_time_weight, accesses; None where an empty memory has none.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> child = mem.add("tea", parent=mem.add("drinks"))
+        >>> mem.stats()["levels"]
+        {0: 1, 1: 1}
+        """
+        return reporting.stats(self._store, at_time)
+
+    def table(self, at_time: datetime | None = None) -> list[dict[str, Any]]:
+        """Plain rows: id, text, parent, level, depth (4 places), t, weight (6 places), accesses, meta."""
+        return reporting.table(self._store, at_time)
+
+    def to_dataframe(self, at_time: datetime | None = None) -> pandas.DataFrame:
+        """`table` as a `pandas.DataFrame` (``pip install "poincare-memory[pandas]"``)."""
+        return reporting.dataframe(self._store, at_time)
+
+    def tree(self, root: str | None = None, max_text: int = 60) -> str:
+        """The hierarchy as text, one line a memory, texts cut at `max_text` characters.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> tea = mem.add("tea", id="tea", parent=mem.add("drinks", id="drinks"))
+        >>> print(mem.tree())
+        drinks  [drinks d=1.00]
+        └── tea  [tea d=1.50]
+        """
+        return reporting.tree(self._store, root, max_text)
+
+    def inspect(
+        self,
+        path: Path | None = None,
+        open_browser: bool = False,
+        title: str | None = None,
+        layout: str = "auto",
+    ) -> str:
+        """Self-contained interactive HTML page (disk, table, tree); also written to `path` where given.
+
+        Parameters
+        ----------
+        path : path, optional
+            File to write, UTF-8.
+        open_browser : bool, default False
+            Show it; needs `path`, or uses a temporary file.
+        title : str, optional
+            Of the page.
+        layout : {"auto", "structural", "projection"}
+            The declared hierarchy as a radial tree (the default where there is one), or the directions.
+        """
+        return inspection.inspect(self, path, open_browser, title, layout)
+
+    def plot(self, ax: Any = None, labels: bool = False, at_time: datetime | None = None) -> Any:
+        """Matplotlib drawing of the disk (``pip install "poincare-memory[viz]"``); returns the axes."""
+        from ..viz.mpl import plot_memory
+
+        return plot_memory(self, ax=ax, labels=labels, at_time=at_time)
+
+    def __repr__(self) -> str:
+        store = self._store
+        return (
+            f"Memory(n={len(self)}, dim={self.dim}, curvature={store.ball.c:g}, "
+            f"decay={store.decay!r}, metric={store.metric!r})"
+        )
+
+    def _repr_html_(self) -> str:
+        return inspection.frame(self)
+
+    # --- keeping --------------------------------------------------------------------------------------
+
+    def save(self, path: Path) -> None:
+        """Write everything to an SQLite file, in one step: an older file stays until the new one is whole."""
+        from . import sqlite
+
+        sqlite.save(self._store, path)
+
+    @classmethod
+    def load(
+        cls,
+        path: Path,
+        embedder: Embedder | None = None,
+        decay: DecayPolicy | None = None,
+        clock: Callable[[], datetime] | None = None,
+    ) -> Memory:
+        """Read a file that `save` wrote.
+
+        The hashing embedder and built-in policies are restored; pass any other embedder or policy again.
+
+        Raises
+        ------
+        FileNotFoundError
+            Where there is no file.
+        ValueError
+            For a file that is none of ours, damaged, or of another dimension.
+        """
+        from . import sqlite
+
+        return cls._of(sqlite.load(path, embedder=embedder, decay=decay, clock=clock))
+
+    def to_json(self, path: Path | None = None, indent: int | None = None) -> str:
+        """Portable, strict JSON (config, records, points, embeddings); also written to `path` where given."""
+        from . import portable
+
+        return portable.to_json(self._store, path, indent)
+
+    @classmethod
+    def from_json(
+        cls,
+        source: Path,
+        embedder: Embedder | None = None,
+        decay: DecayPolicy | None = None,
+        clock: Callable[[], datetime] | None = None,
+    ) -> Memory:
+        """Inverse of `to_json`; `source` is a path or the JSON text itself."""
+        from . import portable
+
+        return cls._of(portable.from_json(source, embedder=embedder, decay=decay, clock=clock))

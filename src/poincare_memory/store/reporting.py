@@ -1,0 +1,138 @@
+"""What a store looks like: numbers, rows, text. Every function reads one consistent moment."""
+
+from __future__ import annotations
+
+import copy
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..temporal.instants import from_micros, to_micros
+from ..temporal.specs import policy_spec
+from .state import Store
+from .weights import time_weights
+
+if TYPE_CHECKING:
+    import pandas
+
+    from .columns import Columns, Rows
+
+# Branches of the tree drawing
+FORK, LAST, PIPE, GAP = "├── ", "└── ", "│   ", "    "
+
+
+def moment_of(store: Store, at_time: datetime | None) -> int:
+    """`at_time`, or the clock's time, in UTC microseconds."""
+    return store.now() if at_time is None else to_micros(at_time, "at_time")
+
+
+def iso(micros: int) -> str:
+    moment = from_micros(micros)
+    assert moment is not None
+    return moment.isoformat()
+
+
+def stats(store: Store, at_time: datetime | None = None) -> dict[str, Any]:
+    """Summary numbers; see `Memory.stats`."""
+    now = moment_of(store, at_time)
+    columns = store.columns
+    with store.lock.read():
+        rows = columns.live_rows().copy()
+        n = len(rows)
+        level, depth, t = columns.level[rows], columns.radius[rows], columns.t[rows]
+        accesses = int(columns.access_count[rows].sum())
+    weights = time_weights(store, rows, now)
+    counts = np.bincount(level)
+    return {
+        "count": n,
+        "roots": int(counts[0]) if n else 0,
+        "max_level": int(level.max()) if n else 0,
+        "levels": {i: int(count) for i, count in enumerate(counts.tolist()) if count},
+        "dim": columns.dim,
+        "curvature": store.ball.c,
+        "metric": store.metric,
+        "decay": policy_spec(store.decay),
+        "depth_min": float(depth.min()) if n else None,
+        "depth_max": float(depth.max()) if n else None,
+        "oldest": iso(int(t.min())) if n else None,
+        "newest": iso(int(t.max())) if n else None,
+        "mean_time_weight": float(weights.mean()) if n else None,
+        "accesses": accesses,
+    }
+
+
+def table(store: Store, at_time: datetime | None = None) -> list[dict[str, Any]]:
+    """One dict a memory; see `Memory.table`."""
+    now = moment_of(store, at_time)
+    columns = store.columns
+    with store.lock.read():
+        rows = columns.live_rows().copy()
+        places = rows.tolist()
+        ids = [columns.ids[row] for row in places]
+        texts = [columns.texts[row] for row in places]
+        metas = [copy.deepcopy(columns.metas[row] or {}) for row in places]
+        parents = [columns.ids[row] if row >= 0 else None for row in columns.parent[rows].tolist()]
+        levels, depths = columns.level[rows].tolist(), columns.radius[rows].tolist()
+        times, accesses = columns.t[rows].tolist(), columns.access_count[rows].tolist()
+    weights = time_weights(store, rows, now).tolist()
+    return [
+        {
+            "id": ids[i],
+            "text": texts[i],
+            "parent": parents[i],
+            "level": levels[i],
+            "depth": round(depths[i], 4),
+            "t": iso(times[i]),
+            "weight": round(weights[i], 6),
+            "accesses": accesses[i],
+            "meta": metas[i],
+        }
+        for i in range(len(places))
+    ]
+
+
+def dataframe(store: Store, at_time: datetime | None = None) -> pandas.DataFrame:
+    """`table` as a frame; see `Memory.to_dataframe`."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError('to_dataframe needs pandas: pip install "poincare-memory[pandas]"') from error
+    columns = ["id", "text", "parent", "level", "depth", "t", "weight", "accesses", "meta"]
+    return pandas.DataFrame(table(store, at_time), columns=columns)
+
+
+def tree(store: Store, root: str | None = None, max_text: int = 60) -> str:
+    """Drawing of the hierarchy; see `Memory.tree`."""
+    if max_text < 1:
+        raise ValueError(f"max_text must be at least 1, got {max_text}")
+    columns = store.columns
+    with store.lock.read():
+        tops = columns.root_rows().tolist() if root is None else [columns.row_of[root]]
+        lines: list[str] = []
+        for top in tops:
+            _draw(columns, top, max_text, lines)
+    return "\n".join(lines)
+
+
+def _draw(columns: Columns, top: int, max_text: int, lines: list[str]) -> None:
+    lines.append(_label(columns, top, max_text))
+    waiting = _branches(columns.children_rows(top), "")
+    while waiting:
+        row, indent, is_last = waiting.pop()
+        lines.append(indent + (LAST if is_last else FORK) + _label(columns, row, max_text))
+        if columns.first_child[row] >= 0:
+            waiting.extend(_branches(columns.children_rows(row), indent + (GAP if is_last else PIPE)))
+
+
+def _branches(children: Rows, indent: str) -> list[tuple[int, str, bool]]:
+    """Children as a stack, the eldest on top."""
+    youngest_first = children[::-1].tolist()
+    return [(row, indent, i == 0) for i, row in enumerate(youngest_first)]
+
+
+def _label(columns: Columns, row: int, max_text: int) -> str:
+    text = " ".join(columns.texts[row].splitlines())  # type: ignore[union-attr]  # a line a memory
+    if len(text) > max_text:
+        text = text[: max_text - 1] + "…"
+    return f"{text}  [{columns.ids[row]} d={columns.radius[row]:.2f}]"
