@@ -14,7 +14,7 @@ import weakref
 from collections import deque
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,7 +219,7 @@ class Columns:
             if record is not None:
                 record.release()
         for row in rows.tolist():
-            del self.row_of[self.ids[row]]  # type: ignore[arg-type]
+            del self.row_of[self.name(row)]
         self._blank(rows)
 
     def discard(self, rows: Rows) -> None:
@@ -270,9 +270,8 @@ class Columns:
     ) -> None:
         """Names and contents of new rows."""
         places = rows.tolist()
-        for column, values in ((self.ids, ids), (self.texts, texts), (self.metas, metas)):
-            for row, value in zip(places, values, strict=True):
-                column[row] = value  # type: ignore[index, call-overload]
+        for row, id, text, meta in zip(places, ids, texts, metas, strict=True):
+            self.ids[row], self.texts[row], self.metas[row] = id, text, meta
         self.row_of.update(zip(ids, places, strict=True))
 
     def _changed_structure(self, rows: Rows) -> None:
@@ -336,12 +335,17 @@ class Columns:
         """The other children of its parent; of a root the other roots."""
         parent = int(self.parent[row])
         rows = self.root_rows() if parent < 0 else self.children_rows(parent)
-        return rows[rows != row]
+        others: Rows = rows[rows != row]
+        return others
 
     def names(self, rows: Rows) -> list[str]:
         """Ids of rows."""
-        ids = self.ids
-        return [ids[row] for row in rows.tolist()]  # type: ignore[misc]
+        ids = cast("list[str]", self.ids)
+        return [ids[row] for row in rows.tolist()]
+
+    def name(self, row: int) -> str:
+        """Id of a live row."""
+        return cast(str, self.ids[row])
 
     # --- records --------------------------------------------------------------------------------------
 

@@ -61,19 +61,17 @@ class Batch:
 def checked_text(text: Any) -> str:
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"memory text must be a non-empty string, got {text!r:.80}")
-    if type(text) is not str:
-        text = str.__str__(text)
-    check_unicode(text, "text")
-    return text
+    plain = text if type(text) is str else str.__str__(text)
+    check_unicode(plain, "text")
+    return plain
 
 
 def checked_id(id: Any) -> str:
     if not isinstance(id, str) or not id.strip():
         raise ValueError(f"id must be a non-empty string, got {id!r:.80}")
-    if type(id) is not str:
-        id = str.__str__(id)
-    check_unicode(id, "id")
-    return id
+    plain = id if type(id) is str else str.__str__(id)
+    check_unicode(plain, "id")
+    return plain
 
 
 def unknown_parent(parent: Any) -> KeyError:
@@ -259,8 +257,9 @@ def update(
         times["valid_from"] = optional_micros(valid_from, "valid_from")
     if not isinstance(valid_until, Unset):
         times["valid_until"] = optional_micros(valid_until, "valid_until")
-    moves = text is not None and text != old_text
-    embeddings = embed_texts(store.embedder, [text]) if moves else None  # type: ignore[list-item]
+    embeddings = None
+    if text is not None and text != old_text:
+        embeddings = embed_texts(store.embedder, [text])
     with store.lock.write():
         if int(columns.order[row]) != order:  # removed meanwhile
             raise KeyError(id)

@@ -114,7 +114,7 @@ class StoredRecord(MemoryRecord):
         return self._live(value, name)  # type: ignore[no-any-return]
 
     @property
-    def id(self) -> str:  # type: ignore[override]
+    def id(self) -> str:
         return self._live(self._columns.ids[self._row], "id")  # type: ignore[no-any-return]
 
     @id.setter
@@ -124,7 +124,7 @@ class StoredRecord(MemoryRecord):
         )
 
     @property
-    def text(self) -> str:  # type: ignore[override]
+    def text(self) -> str:
         return self._live(self._columns.texts[self._row], "text")  # type: ignore[no-any-return]
 
     @text.setter
@@ -132,7 +132,7 @@ class StoredRecord(MemoryRecord):
         raise AttributeError("a new text moves the memory: use Memory.update(id, text=...)")
 
     @property
-    def parent_id(self) -> str | None:  # type: ignore[override]
+    def parent_id(self) -> str | None:
         columns = self._columns
         parent = int(columns.parent[self._row])
         return self._live(columns.ids[parent] if parent >= 0 else None, "parent_id")  # type: ignore[no-any-return]
@@ -142,7 +142,7 @@ class StoredRecord(MemoryRecord):
         raise AttributeError("a new parent moves the memory: use Memory.link(child, parent)")
 
     @property
-    def t(self) -> datetime:  # type: ignore[override]
+    def t(self) -> datetime:
         return self._instant("t")  # type: ignore[return-value]
 
     @t.setter
@@ -150,7 +150,7 @@ class StoredRecord(MemoryRecord):
         self._columns.change(self, "t", to_micros(value, "t"))
 
     @property
-    def valid_from(self) -> datetime | None:  # type: ignore[override]
+    def valid_from(self) -> datetime | None:
         return self._instant("valid_from")
 
     @valid_from.setter
@@ -158,7 +158,7 @@ class StoredRecord(MemoryRecord):
         self._columns.change(self, "valid_from", optional_micros(value, "valid_from"))
 
     @property
-    def valid_until(self) -> datetime | None:  # type: ignore[override]
+    def valid_until(self) -> datetime | None:
         return self._instant("valid_until")
 
     @valid_until.setter
@@ -166,7 +166,7 @@ class StoredRecord(MemoryRecord):
         self._columns.change(self, "valid_until", optional_micros(value, "valid_until"))
 
     @property
-    def last_accessed(self) -> datetime | None:  # type: ignore[override]
+    def last_accessed(self) -> datetime | None:
         return self._instant("last_accessed")
 
     @last_accessed.setter
@@ -174,7 +174,7 @@ class StoredRecord(MemoryRecord):
         self._columns.change(self, "last_accessed", optional_micros(value, "last_accessed"))
 
     @property
-    def access_count(self) -> int:  # type: ignore[override]
+    def access_count(self) -> int:
         return int(self._live(self._columns.access_count[self._row], "access_count"))
 
     @access_count.setter
@@ -184,7 +184,7 @@ class StoredRecord(MemoryRecord):
         self._columns.change(self, "access_count", int(value))
 
     @property
-    def meta(self) -> dict[str, Any]:  # type: ignore[override]
+    def meta(self) -> dict[str, Any]:
         return self._live(self._columns.meta(self._row), "meta")  # type: ignore[no-any-return]
 
     @meta.setter
