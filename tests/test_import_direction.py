@@ -17,6 +17,9 @@ ORDER = """
 _core
 threads
 geometry.numerics
+geometry.pairing
+geometry.polar
+geometry.maps
 geometry.poincare
 geometry.lorentz
 geometry

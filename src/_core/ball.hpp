@@ -1,3 +1,93 @@
+// The Poincaré ball in Cartesian coordinates: distances, norms, and moving points along their rays.
+//
+// Rows are float32 or float64, the arithmetic is float64 throughout. Every function is threaded, and what it
+// returns does not depend on the number of threads.
 #pragma once
 
-namespace poincare {}
+#include <atomic>
+#include <cstddef>
+#include <vector>
+
+namespace poincare {
+
+// What the formulas need of a point: both are scaled to the unit ball.
+struct RowTerms {
+    double norm;    // √c·|x|
+    double margin;  // 1 − c·|x|², right to a few ulp also where |x| is next to the boundary
+};
+
+class BallTerms {
+  public:
+    explicit BallTerms(double curvature);
+    RowTerms of(const double* x, std::size_t d) const;
+    double curvature() const { return c_; }
+    double sqrt_c() const { return sqrt_c_; }
+
+  private:
+    double c_, sqrt_c_;
+};
+
+// |x| without overflow or underflow, at any magnitude that the format holds.
+double euclidean_norm(const double* x, std::size_t d);
+
+// Writes the vector of length `length` along x (the zero vector, where x has no direction). An infinite
+// component is a direction by itself.
+void scale_to_length(const double* x, std::size_t d, double length, double* out);
+
+// A row as float64: itself, or a copy in a buffer that the caller keeps.
+class WideRow {
+  public:
+    explicit WideRow(std::size_t d) : buffer_(d) {}
+    const double* operator()(const double* row) { return row; }
+    const double* operator()(const float* row) {
+        for (std::size_t i = 0; i < buffer_.size(); ++i) buffer_[i] = static_cast<double>(row[i]);
+        return buffer_.data();
+    }
+
+  private:
+    std::vector<double> buffer_;
+};
+
+// The smallest row that is not strictly inside the ball, whichever thread meets it first.
+class FirstOutside {
+  public:
+    void note(std::size_t row) {
+        std::size_t known = row_.load(std::memory_order_relaxed);
+        while (row < known && !row_.compare_exchange_weak(known, row)) {
+        }
+    }
+    // −1: none
+    std::ptrdiff_t row() const {
+        const std::size_t found = row_.load();
+        return found == kNone ? -1 : static_cast<std::ptrdiff_t>(found);
+    }
+
+  private:
+    static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+    std::atomic<std::size_t> row_{kNone};
+};
+
+// RowTerms of n rows, as two columns.
+template <typename T>
+void ball_row_terms(const T* x, std::size_t n, std::size_t d, double curvature, double* norm, double* margin,
+                    int threads);
+
+// d(x[i·x_step], y[i·y_step]) for i < n; a step is 0 (one row against all) or 1. Returns −1, or the first
+// row outside the ball: i for x, n + i for y.
+//   d = (2/√c)·asinh(√c·|x−y| / √((1−c|x|²)(1−c|y|²)))       (Nickel & Kiela 2017, eq. 1, without arcosh)
+template <typename T>
+std::ptrdiff_t ball_distances(const T* x, std::size_t x_step, const T* y, std::size_t y_step, std::size_t n,
+                              std::size_t d, double curvature, double* out, int threads);
+
+// All pairs: out[i·m + j] = d(x[i], y[j]), the same bits as ball_distances. Returns −1, or the first row
+// outside the ball: i for x, n + j for y.
+template <typename T>
+std::ptrdiff_t ball_pairwise(const T* x, std::size_t n, const T* y, std::size_t m, std::size_t d,
+                             double curvature, T* out, int threads);
+
+// out[i] = the vector of length length[i·length_step] along x[i·x_step].
+template <typename T>
+void scale_rows(const T* x, std::size_t x_step, const double* length, std::size_t length_step, std::size_t n,
+                std::size_t d, T* out, int threads);
+
+}  // namespace poincare

@@ -1,1 +1,85 @@
 #include "cones.hpp"
+
+#include <cmath>
+#include <vector>
+
+#include "ball.hpp"
+#include "rows.hpp"
+#include "threads.hpp"
+
+namespace poincare {
+namespace {
+
+constexpr std::size_t kGrain = std::size_t{1} << 16;
+
+// A point as direction, norm and margin.
+class ConeRow {
+  public:
+    explicit ConeRow(std::size_t d) : wide_(d), direction_(d) {}
+
+    template <typename T>
+    void read(const T* row, const BallTerms& terms, std::size_t number, FirstOutside& outside) {
+        const double* x = wide_(row);
+        terms_ = terms.of(x, direction_.size());
+        if (terms_.margin <= 0) outside.note(number);
+        scale_to_length(x, direction_.size(), 1.0, direction_.data());
+    }
+    const std::vector<double>& direction() const { return direction_; }
+    double norm() const { return terms_.norm; }
+    double margin() const { return terms_.margin; }
+
+  private:
+    WideRow wide_;
+    std::vector<double> direction_;
+    RowTerms terms_{0, 1};
+};
+
+double squared_sum(const std::vector<double>& u, const std::vector<double>& v) {
+    double sum = 0;
+    for (std::size_t i = 0; i < u.size(); ++i) sum += (u[i] + v[i]) * (u[i] + v[i]);
+    return sum;
+}
+
+// Of the two chords of a pair of unit vectors the shorter is summed, the longer follows from |u−v|² + |u+v|²
+// = 4.
+double angle(const ConeRow& apex, const ConeRow& point) {
+    const std::vector<double>&u = apex.direction(), &v = point.direction();
+    double chord = squared_gap(u.data(), v.data(), u.size());
+    double sum = 4 - chord;
+    if (sum < 1) {
+        sum = squared_sum(u, v);
+        chord = 4 - sum;
+    }
+    const double n = apex.norm(), m = point.norm(), g = apex.margin(), h = point.margin();
+    if (n + m == 0) return 0;
+    const double outward = (g - h) / (n + m);
+    const double one_less_product = g / (1 + n) + n * (h / (1 + m));  // 1 − n·m
+    return std::atan2(m * g * std::sqrt(chord * sum) / 2,
+                      outward * one_less_product - m * (1 + n * n) * chord / 2);
+}
+
+}  // namespace
+
+template <typename T>
+std::ptrdiff_t cone_angles(const T* x, std::size_t x_step, const T* y, std::size_t y_step, std::size_t n,
+                           std::size_t d, double curvature, double* out, int threads) {
+    const BallTerms terms(curvature);
+    FirstOutside outside;
+    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+        ConeRow apex(d), point(d);
+        for (std::size_t i = begin; i < end; ++i) {
+            if (x_step != 0 || i == begin) apex.read(x + i * x_step * d, terms, i * x_step, outside);
+            if (y_step != 0 || i == begin) point.read(y + i * y_step * d, terms, n + i * y_step, outside);
+            out[i] = angle(apex, point);
+        }
+    });
+    return outside.row();
+}
+
+#define POINCARE_INSTANTIATE(T)                                                                    \
+    template std::ptrdiff_t cone_angles(const T*, std::size_t, const T*, std::size_t, std::size_t, \
+                                        std::size_t, double, double*, int);
+POINCARE_INSTANTIATE(float)
+POINCARE_INSTANTIATE(double)
+
+}  // namespace poincare

@@ -2,6 +2,9 @@ cdef extern from "numerics.hpp" namespace "poincare" nogil:
     const double kBallEpsFloat64
     const double kBallEpsFloat32
     const double kBallEpsFloat16
+    const double kLargestNormFloat64
+    const double kLargestNormFloat32
+    const double kLargestNormFloat16
     const double kAtanhClampFloat64
     const double kAtanhClampFloat32
     const double kAtanhClampFloat16
@@ -15,6 +18,9 @@ cdef extern from "numerics.hpp" namespace "poincare" nogil:
 BALL_EPS_FLOAT64 = kBallEpsFloat64
 BALL_EPS_FLOAT32 = kBallEpsFloat32
 BALL_EPS_FLOAT16 = kBallEpsFloat16
+LARGEST_NORM_FLOAT64 = kLargestNormFloat64
+LARGEST_NORM_FLOAT32 = kLargestNormFloat32
+LARGEST_NORM_FLOAT16 = kLargestNormFloat16
 ATANH_CLAMP_FLOAT64 = kAtanhClampFloat64
 ATANH_CLAMP_FLOAT32 = kAtanhClampFloat32
 ATANH_CLAMP_FLOAT16 = kAtanhClampFloat16

@@ -10,6 +10,12 @@ constexpr double kBallEpsFloat64 = 1e-5;
 constexpr double kBallEpsFloat32 = 4e-3;
 constexpr double kBallEpsFloat16 = 1e-2;
 
+// Largest norm, in units of the ball's radius, that a point is given: four units in the last place below 1, so
+// that rounding the components cannot carry it out of the ball. Hyperbolic radius 36.04, 15.94 and 6.93.
+constexpr double kLargestNormFloat64 = 1.0 - 0x1p-51;
+constexpr double kLargestNormFloat32 = 1.0 - 0x1p-22;
+constexpr double kLargestNormFloat16 = 1.0 - 0x1p-9;
+
 // Largest argument that the public artanh accepts before it clamps, per storage type.
 constexpr double kAtanhClampFloat64 = 1.0 - 1e-15;
 constexpr double kAtanhClampFloat32 = 1.0 - 1e-7;

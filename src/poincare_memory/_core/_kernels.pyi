@@ -1,3 +1,5 @@
+from typing import Any
+
 from datetime import datetime
 
 import numpy as np
@@ -11,6 +13,9 @@ _Int64Array = npt.NDArray[np.int64]
 BALL_EPS_FLOAT64: float
 BALL_EPS_FLOAT32: float
 BALL_EPS_FLOAT16: float
+LARGEST_NORM_FLOAT64: float
+LARGEST_NORM_FLOAT32: float
+LARGEST_NORM_FLOAT16: float
 ATANH_CLAMP_FLOAT64: float
 ATANH_CLAMP_FLOAT32: float
 ATANH_CLAMP_FLOAT16: float
@@ -157,3 +162,19 @@ def scan_top_k(
     k: int,
     threads: int = 0,
 ) -> list[tuple[int, float, float, float]]: ...
+
+# ball.pxi, lorentz.pxi, cones.pxi: C-contiguous rows, float32 or float64, one dtype a call; a side with one row
+# stands against every row of the other. Those that return a number return -1, or the first row that is not
+# strictly inside the ball: i for x, n + i for y.
+_Rows = npt.NDArray[np.floating[Any]]
+
+def ball_row_terms(
+    x: _Rows, curvature: float, norm: _Float64Array, margin: _Float64Array, threads: int
+) -> None: ...
+def ball_distances(x: _Rows, y: _Rows, curvature: float, out: _Float64Array, threads: int) -> int: ...
+def ball_pairwise(x: _Rows, y: _Rows, curvature: float, out: _Rows, threads: int) -> int: ...
+def scale_rows(x: _Rows, length: _Float64Array, out: _Rows, threads: int) -> None: ...
+def log1p_nonnegative(z: _Float64Array, out: _Float64Array) -> None: ...
+def ball_to_lorentz(x: _Rows, curvature: float, out: _Rows, threads: int) -> int: ...
+def lorentz_distances(x: _Rows, y: _Rows, curvature: float, out: _Float64Array, threads: int) -> None: ...
+def cone_angles(x: _Rows, y: _Rows, curvature: float, out: _Float64Array, threads: int) -> int: ...

@@ -1,0 +1,103 @@
+"""Entailment cones (Ganea, Bécigneul & Hofmann, Hyperbolic Entailment Cones, 2018)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._core import _kernels
+from ..geometry.numerics import FloatArray
+from ..geometry.pairing import common_type, inside_terms, paired, points_of
+from ..geometry.poincare import PoincareBall
+
+__all__ = ["DEFAULT_K", "cone_angle", "cone_energy", "half_aperture", "in_cone"]
+
+DEFAULT_K: float = _kernels.DEFAULT_CONE_K
+
+
+def half_aperture(x: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K) -> FloatArray:
+    """Half aperture of the cone at x, ``arcsin(K(1 − c|x|²)/(√c|x|))``, in radians (eq. 21 of the paper).
+
+    It is π in the central region ``√c|x| < K``, where the cone is the whole ball.
+
+    Parameters
+    ----------
+    x : array of shape (..., d)
+    ball : PoincareBall
+    K : float, default 0.1
+        Positive.
+
+    Raises
+    ------
+    ValueError
+        If ``K`` is not positive, or a point is not strictly inside the ball.
+
+    Examples
+    --------
+    >>> half_aperture([0.5, 0.0], PoincareBall()).round(6)
+    np.float64(0.150568)
+    """
+    points = points_of(x)
+    return np.asarray(_half_aperture(points, ball, K).astype(points.dtype, copy=False))[()]
+
+
+def cone_angle(x: ArrayLike, y: ArrayLike, ball: PoincareBall) -> FloatArray:
+    """Angle at x between its own ray and the geodesic to y, in radians; 0 for y = x.
+
+    Examples
+    --------
+    >>> cone_angle([0.5, 0.0], [[0.8, 0.0], [0.0, 0.0]], PoincareBall()).round(6).tolist()
+    [0.0, 3.141593]
+    """
+    a, b = points_of(x), points_of(y, "y")
+    return np.asarray(_angle(a, b, ball).astype(common_type(a, b), copy=False))[()]
+
+
+def cone_energy(x: ArrayLike, y: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K) -> FloatArray:
+    """How far y lies outside the cone of x, in radians: ``max(0, cone_angle − half_aperture)``.
+
+    0 inside the cone, at its apex included; leading axes broadcast.
+
+    Raises
+    ------
+    ValueError
+        If ``K`` is not positive, or a point is not strictly inside the ball.
+
+    Examples
+    --------
+    >>> cone_energy([0.5, 0.0], [[0.8, 0.0], [0.0, 0.5]], PoincareBall()).round(4).tolist()
+    [0.0, 2.4506]
+    """
+    a, b = points_of(x), points_of(y, "y")
+    return np.asarray(_energy(a, b, ball, K).astype(common_type(a, b), copy=False))[()]
+
+
+def in_cone(
+    x: ArrayLike, y: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K, tol: float = 1e-9
+) -> NDArray[np.bool_]:
+    """Whether y lies in the cone of x, to a tolerance of ``tol`` radians. False for NaN.
+
+    Examples
+    --------
+    >>> in_cone([0.5, 0.0], [[0.8, 0.0], [0.0, 0.5]], PoincareBall()).tolist()
+    [True, False]
+    """
+    return np.asarray(_energy(points_of(x), points_of(y, "y"), ball, K) <= tol)[()]
+
+
+def _angle(x: FloatArray, y: FloatArray, ball: PoincareBall) -> NDArray[np.float64]:
+    return paired(_kernels.cone_angles, x, y, ball.c)
+
+
+def _half_aperture(x: FloatArray, ball: PoincareBall, K: float) -> NDArray[np.float64]:
+    if not np.all(np.asarray(K) > 0):
+        raise ValueError(f"K: expected a positive number, got {K!r}")
+    lengths, margins = inside_terms(x, ball.c)
+    central = lengths < K
+    sine = np.minimum(1.0, K * margins / np.where(central, 1.0, lengths))
+    return np.asarray(np.where(central, np.pi, np.arcsin(sine)))
+
+
+def _energy(x: FloatArray, y: FloatArray, ball: PoincareBall, K: float) -> NDArray[np.float64]:
+    aperture = _half_aperture(x, ball, K)
+    return np.asarray(np.maximum(_angle(x, y, ball) - aperture, 0.0))
