@@ -1,10 +1,8 @@
-from typing import Any
-
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numpy.typing import NDArray
 
 _Float64Array = npt.NDArray[np.float64]
 _Int64Array = npt.NDArray[np.int64]
@@ -163,9 +161,9 @@ def scan_top_k(
     threads: int = 0,
 ) -> list[tuple[int, float, float, float]]: ...
 
-# ball.pxi, lorentz.pxi, cones.pxi: C-contiguous rows, float32 or float64, one dtype a call; a side with one row
-# stands against every row of the other. Those that return a number return -1, or the first row that is not
-# strictly inside the ball: i for x, n + i for y.
+# ball.pxi, lorentz.pxi, cones.pxi: C-contiguous rows, float32 or float64, one dtype a call; a side with one
+# row stands against every row of the other. Those that return a number return -1, or the first row that is
+# not strictly inside the ball: i for x, n + i for y.
 _Rows = npt.NDArray[np.floating[Any]]
 
 def ball_row_terms(

@@ -166,9 +166,9 @@ def rows_of(points: FloatArray) -> FloatArray:
     >>> rows_of(np.zeros((2, 3, 4), np.float16)).shape
     (6, 4)
     """
-    dtype = np.float64 if points.dtype == np.float64 else np.float32
+    dtype = np.dtype(np.float64 if points.dtype == np.float64 else np.float32)
     count = int(np.prod(points.shape[:-1], dtype=np.int64))
-    return np.ascontiguousarray(points, dtype=dtype).reshape(count, points.shape[-1])
+    return np.ascontiguousarray(points.astype(dtype, copy=False)).reshape(count, points.shape[-1])
 
 
 def lengths_and_margins(
