@@ -1,0 +1,247 @@
+"""Nearest-neighbour indexes over points of the ball.
+
+Points are mapped to the Lorentz model and their time coordinate is negated
+(:func:`~poincare_memory.geometry.lorentz.to_mips_vectors`); the inner product with a query's Lorentz vector is
+then the Lorentzian inner product, a decreasing function of the hyperbolic distance
+(Nickel & Kiela 2018), so the largest products belong to the nearest points.
+
+``numpy``
+    Exact: every distance is computed, natively.
+``hnsw``
+    A graph (Malkov & Yashunin 2018) whose own metric is the hyperbolic one. The scores are those inner products;
+    the candidates do not come from them, because a graph links stored points to each other and the negated time
+    coordinate makes that product the wrong one between two stored points.
+``faiss``
+    The vectors handed to faiss as they are (``pip install "poincare-memory[ann]"``): its HNSW where all points
+    lie on one shell, its exact flat index where they do not, for the reason just given.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._core import _hnsw
+from .geometry.lorentz import to_mips_vectors
+from .geometry.numerics import FloatArray
+from .geometry.poincare import PoincareBall
+from .geometry.polar import ball_to_polar
+from .threads import available_threads, resolve_threads
+
+__all__ = ["Backend", "MIPSIndex"]
+
+Backend = Literal["auto", "numpy", "faiss", "hnsw"]
+
+GRAPH_FROM = 50_000  # points; below, "auto" stays exact: a scan is quick and an empty graph already weighs 2.7 MB
+EF_CONSTRUCTION = 200
+GRAPH_SEED = 0
+
+Indices = NDArray[np.int64]
+
+
+class MIPSIndex:
+    """Index of points of the ball; answers with inner products of their Lorentz vectors.
+
+    Parameters
+    ----------
+    ball : PoincareBall
+        The ball that the points live in.
+    backend : {"auto", "numpy", "faiss", "hnsw"}, default "auto"
+        See the module. ``auto`` is exact below 50,000 points and a graph from there on.
+    hnsw_m : int, default 32
+        Links a node in the graph backends.
+    ef_search : int, default 64
+        Candidates looked at by a graph search; more is slower and finds more.
+    n_threads : int or None, default None
+        Threads that build a graph; None: all processors. One thread builds the same graph at each run.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ball = PoincareBall()
+    >>> index = MIPSIndex(ball).build(np.array([[0.1, 0.1], [0.5, 0.5], [-0.4, 0.2]]))
+    >>> indices, scores = index.query(np.array([0.45, 0.5]), k=2)
+    >>> indices.tolist(), scores.round(3).tolist()
+    ([1, 0], [-1.022, -1.986])
+    """
+
+    def __init__(
+        self,
+        ball: PoincareBall,
+        backend: Backend = "auto",
+        hnsw_m: int = 32,
+        ef_search: int = 64,
+        *,
+        n_threads: int | None = None,
+    ) -> None:
+        if backend not in get_args(Backend):
+            raise ValueError(f"backend: expected one of {', '.join(get_args(Backend))}, got {backend!r}")
+        self.ball = ball
+        self.backend: Backend = backend
+        self.hnsw_m = _at_least("hnsw_m", hnsw_m, 2)
+        self.ef_search = _at_least("ef_search", ef_search, 1)
+        self.n_threads = n_threads
+        self._threads = resolve_threads(n_threads)
+        self._points: FloatArray = np.zeros((0, 0))
+        self._graph: _hnsw.Graph | None = None
+        self._faiss: Any = None
+
+    @property
+    def size(self) -> int:
+        """Number of points in the index."""
+        return len(self._points)
+
+    def build(self, points: FloatArray) -> MIPSIndex:
+        """Index these points, in place of any earlier ones; the index keeps a copy.
+
+        Parameters
+        ----------
+        points : array (n, d)
+            Points strictly inside the ball.
+
+        Raises
+        ------
+        ValueError
+            If a point is not finite or not inside the ball, or the shape is another; the message names the row.
+        ImportError
+            If the backend is ``faiss`` and faiss is not installed.
+        """
+        kept = _checked_points(points, self.ball)
+        graph, faiss_index = None, None
+        if self.backend == "hnsw" or (self.backend == "auto" and len(kept) >= GRAPH_FROM):
+            graph = self._built_graph(kept)
+        elif self.backend == "faiss":
+            faiss_index = self._built_faiss(kept)
+        self._points, self._graph, self._faiss = kept, graph, faiss_index
+        return self
+
+    def query(self, point: FloatArray, k: int) -> tuple[Indices, FloatArray]:
+        """Return the k points nearest to a point of the ball.
+
+        Parameters
+        ----------
+        point : array (d,)
+            A point strictly inside the ball.
+        k : int
+            How many; fewer come back when the index holds fewer.
+
+        Returns
+        -------
+        indices : int64 array (k,)
+            Rows of the built array, nearest first, equal distances in row order.
+        scores : float64 array (k,)
+            Lorentzian inner products ``-cosh(√c·d)/c``, at most ``-1/c``.
+
+        Raises
+        ------
+        ValueError
+            If the query has another shape, is not finite, or is not inside the ball.
+        """
+        wanted = min(operator.index(k), self.size)
+        if wanted < 1:
+            return np.zeros(0, np.int64), np.zeros(0)
+        query = _checked_points(np.asarray(point)[None], self.ball, what="query point")[0]
+        if query.shape[0] != self._points.shape[1]:
+            raise ValueError(f"query point: expected shape ({self._points.shape[1]},), got {query.shape}")
+        rows = self._candidates(query, wanted)
+        found = self._points if rows is None else self._points[rows]
+        distances = self.ball.distance(query[None], found)
+        best = _smallest(distances, wanted)
+        indices = best if rows is None else rows[best]
+        return indices, -np.cosh(self.ball.sqrt_c * distances[best]) / self.ball.c
+
+    def _candidates(self, query: FloatArray, k: int) -> Indices | None:
+        """Rows that hold the k nearest but for the backend's recall, ascending; None: look at all."""
+        if self._graph is not None:
+            direction, radius = ball_to_polar(query[None], self.ball.c)
+            scaled = float(radius[0] * self.ball.sqrt_c)
+            if scaled > _hnsw.LARGEST_RADIUS:
+                return None
+            ef = max(self.ef_search, 2 * k)
+            rows, _ = self._graph.search(direction[0].astype(np.float32), scaled, k=ef, ef=ef)
+            return np.sort(rows) if len(rows) >= k else None
+        if self._faiss is not None:
+            asked = min(self.size, max(self.ef_search, 2 * k))
+            lorentz = np.ascontiguousarray(self.ball.to_lorentz(query)[None], np.float32)
+            rows = self._faiss.search(lorentz, asked)[1][0]
+            rows = rows[rows >= 0].astype(np.int64)
+            return np.sort(rows) if len(rows) >= k else None
+        return None
+
+    def _built_graph(self, points: FloatArray) -> _hnsw.Graph | None:
+        direction, radius = ball_to_polar(points, self.ball.c)
+        scaled = radius * self.ball.sqrt_c
+        if not len(points) or scaled.max() > _hnsw.LARGEST_RADIUS:
+            return None
+        graph = _hnsw.Graph(
+            points.shape[1],
+            metric="shell" if _on_one_shell(scaled) else "hyperbolic",
+            m=self.hnsw_m,
+            ef_construction=EF_CONSTRUCTION,
+            seed=GRAPH_SEED,
+            capacity=len(points),
+        )
+        graph.add(
+            np.arange(len(points)),
+            direction.astype(np.float32),
+            scaled,
+            threads=self._threads or available_threads(),
+        )
+        return graph
+
+    def _built_faiss(self, points: FloatArray) -> Any:
+        try:
+            import faiss
+        except ImportError as missing:
+            raise ImportError(
+                "backend='faiss' needs the extra 'ann': pip install \"poincare-memory[ann]\""
+            ) from missing
+        vectors = np.ascontiguousarray(to_mips_vectors(self.ball.to_lorentz(points)), np.float32)
+        if len(points) and _on_one_shell(ball_to_polar(points, self.ball.c)[1]):
+            built = faiss.IndexHNSWFlat(vectors.shape[1], self.hnsw_m, faiss.METRIC_INNER_PRODUCT)
+            built.hnsw.efSearch = self.ef_search
+        else:
+            built = faiss.IndexFlatIP(vectors.shape[1])
+        built.add(vectors)
+        return built
+
+
+def _at_least(name: str, value: int, least: int) -> int:
+    number = operator.index(value)
+    if number < least:
+        raise ValueError(f"{name}: expected an integer of at least {least}, got {value!r}")
+    return number
+
+
+def _checked_points(points: FloatArray, ball: PoincareBall, what: str = "points") -> FloatArray:
+    """A float64 copy of points that are finite and inside the ball."""
+    array = np.array(points, dtype=np.float64, order="C", copy=True)
+    if array.ndim != 2:
+        raise ValueError(f"{what}: expected shape (n, d), got {array.shape}")
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        raise ValueError(f"{what}: row {int(np.argmin(finite))} is not finite")
+    inside = ball.is_inside(array)
+    if not np.all(inside):
+        row = int(np.argmin(inside))
+        raise ValueError(
+            f"{what}: row {row} has norm {float(np.linalg.norm(array[row])):.6g}, "
+            f"expected less than the ball's radius {ball.radius:.6g}; use ball.project first"
+        )
+    return array
+
+
+def _on_one_shell(radius: FloatArray) -> bool:
+    return bool(radius.max() - radius.min() <= 1e-9 * max(1.0, float(radius.max())))
+
+
+def _smallest(values: FloatArray, k: int) -> Indices:
+    """Positions of the k smallest values, smallest first, ties in order of position."""
+    if k >= len(values):
+        return np.argsort(values, kind="stable").astype(np.int64, copy=False)
+    threshold = np.partition(values, k - 1)[k - 1]
+    within = np.flatnonzero(values <= threshold)
+    return within[np.argsort(values[within], kind="stable")[:k]]

@@ -1,0 +1,329 @@
+"""What a file of format 1 holds, whatever the container: settings and records, in order of insertion.
+
+`archive_of` takes it from a store in one consistent moment; `store_of` checks every value and builds a store.
+Level and radius come from the parent chain and the direction from the point, so a file whose points were clipped
+near the boundary loads with the right depths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..embed.embedding import check_embedder
+from ..embed.projection import BallProjector
+from ..embed.specs import embedder_from_spec, embedder_spec
+from ..geometry.poincare import PoincareBall
+from ..geometry.polar import directions, polar_to_ball
+from ..temporal.instants import MISSING, from_micros, to_micros, utcnow
+from ..temporal.specs import policy_from_spec, policy_spec
+from .metadata import check_unicode, copy_metadata
+from .state import Store
+
+if TYPE_CHECKING:
+    from ..embed.base import Embedder
+    from ..temporal.policies import DecayPolicy
+
+FORMAT = 1
+SETTINGS_IN_FILES = (
+    "base_depth",
+    "depth_step",
+    "inherit",
+    "cone_constrained",
+    "cone_k",
+    "metric",
+    "time_coef",
+    "depth_bias",
+)
+# Fields of a record but for the vectors, as both containers name them.
+FIELDS = (
+    "id",
+    "text",
+    "parent",
+    "t",
+    "valid_from",
+    "valid_until",
+    "access_count",
+    "last_accessed",
+    "meta",
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Archive:
+    """Settings, one list a field (times as ISO 8601 strings), and the vectors, row i belonging to record i."""
+
+    config: dict[str, Any]
+    fields: dict[str, list[Any]]
+    points: Floats
+    embeddings: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def archive_of(store: Store) -> Archive:
+    """Copy everything a file holds, in one consistent moment.
+
+    Points of memories without direction are written at the origin, those of deep levels with the largest norm
+    below the ball's radius.
+    """
+    config = _config_of(store)
+    columns = store.columns
+    with store.lock.read():
+        rows = columns.live_rows()
+        take = slice(0, len(rows)) if columns.dense() else rows.copy()
+        points = columns.direction[take].copy()
+        embeddings = columns.embedding[take].astype(np.float64) if len(rows) else np.zeros((0, columns.dim))
+        radius = columns.radius[take].copy()
+        parents = columns.parent[take].tolist()
+        numbers = {
+            name: getattr(columns, name)[take].tolist()
+            for name in ("t", "valid_from", "valid_until", "access_count", "last_accessed")
+        }
+        ids = list(columns.row_of)
+        texts = [columns.texts[row] for row in rows.tolist()]
+        metas = [copy_metadata(columns.metas[row]) or {} for row in rows.tolist()]
+        names = columns.ids
+        parent_ids = [names[parent] if parent >= 0 else None for parent in parents]
+    fields: dict[str, list[Any]] = {"id": ids, "text": texts, "parent": parent_ids, "meta": metas}
+    fields["access_count"] = numbers["access_count"]
+    for name in ("t", "valid_from", "valid_until", "last_accessed"):
+        fields[name] = [None if micros == MISSING else from_micros(micros).isoformat() for micros in numbers[name]]
+    return Archive(config, fields, polar_to_ball(points, radius, store.ball.c), embeddings)
+
+
+def _config_of(store: Store) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "curvature": store.ball.c,
+        "dim": store.columns.dim,
+        **{name: getattr(store, name) for name in SETTINGS_IN_FILES},
+        "embedder": embedder_spec(store.embedder),
+        "decay": policy_spec(store.decay),
+    }
+
+
+def store_of(
+    archive: Archive,
+    where: str,
+    *,
+    embedder: Embedder | None = None,
+    decay: DecayPolicy | None = None,
+    clock: Callable[[], datetime] | None = None,
+) -> Store:
+    """Build a store from an archive after checking every value of it.
+
+    Raises
+    ------
+    ValueError
+        Naming `where`, the record and the field, and what was expected there.
+    """
+    store = empty_store(archive.config, where, embedder=embedder, decay=decay, clock=clock)
+    records = _Records(archive.fields, where)
+    parents = records.parents()
+    levels = records.levels(parents)
+    times = {name: records.instants(name) for name in ("t", "valid_from", "valid_until", "last_accessed")}
+    counts = records.access_counts()
+    texts, metas = records.texts(), records.metas()
+    _check_vectors(archive, records, store)
+    direction, directed = _directions(archive)
+
+    columns, n = store.columns, len(archive)
+    if n == 0:
+        return store
+    kept = _narrow_if_exact(archive.embeddings)
+    columns.reserve(n, kept.dtype)
+    rows = columns.allocate(n)
+    columns.set_embeddings(rows, kept)
+    columns.direction[rows] = direction
+    columns.scan_direction[rows] = direction
+    columns.directed[rows] = directed
+    columns.level[rows] = levels
+    columns.radius[rows] = store.base_depth + levels * store.depth_step
+    columns.access_count[rows] = counts
+    for name, column in times.items():
+        getattr(columns, name)[rows] = column
+    for row, id, text, meta in zip(rows.tolist(), records.ids, texts, metas, strict=True):
+        columns.ids[row], columns.texts[row], columns.metas[row] = id, text, meta
+        columns.row_of[id] = row
+    columns.attach(rows, np.where(parents < 0, -1, rows[parents]).astype(np.int32))
+    return store
+
+
+def empty_store(
+    config: Any,
+    where: str,
+    *,
+    embedder: Embedder | None,
+    decay: DecayPolicy | None,
+    clock: Callable[[], datetime] | None,
+) -> Store:
+    """Store with the settings of a file and no memories."""
+    if not isinstance(config, Mapping):
+        raise ValueError(f"{where}: config: expected an object, got {type(config).__name__}")
+    found = config.get("format")
+    if found != FORMAT or isinstance(found, bool):
+        raise ValueError(f"{where}: unsupported file format {found!r}; this version reads format {FORMAT}")
+    for name in ("curvature", "dim", *SETTINGS_IN_FILES):
+        if name not in config:
+            raise ValueError(f"{where}: config has no {name!r}")
+    dim = config["dim"]
+    if not isinstance(dim, int) or isinstance(dim, bool) or dim < 1:
+        raise ValueError(f"{where}: config: dim: expected an integer of at least 1, got {dim!r}")
+    try:
+        used = _embedder_of(config, embedder)
+        if int(used.dim) != dim:
+            raise ValueError(f"embedder dimension {used.dim} does not match the saved dimension {dim}")
+        return Store(
+            used,
+            BallProjector(PoincareBall(config["curvature"])),
+            decay=policy_from_spec(config.get("decay", {"type": "none"})) if decay is None else decay,
+            clock=utcnow if clock is None else clock,
+            **{name: config[name] for name in SETTINGS_IN_FILES},
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: config: {error}") from error
+
+
+def _embedder_of(config: Mapping[str, Any], embedder: Embedder | None) -> Embedder:
+    if embedder is None:
+        return embedder_from_spec(config.get("embedder", {}))
+    return check_embedder(embedder)
+
+
+class _Records:
+    """Field lists of the records, read with checks; every error names the record."""
+
+    def __init__(self, fields: Mapping[str, Sequence[Any]], where: str) -> None:
+        self.fields = fields
+        self.where = where
+        self.index: dict[str, int] = {}
+        self.ids: list[str] = []
+        for i, id in enumerate(fields["id"]):
+            if not isinstance(id, str) or not id:
+                raise ValueError(f"{where}: record {i}: id: expected a non-empty string, got {id!r:.80}")
+            if id in self.index:
+                raise ValueError(f"{where}: record {i}: id {id!r} is already that of record {self.index[id]}")
+            self._checked(i, check_unicode, id, "id")
+            self.index[id] = i
+            self.ids.append(id)
+
+    def fail(self, i: int, message: str) -> ValueError:
+        return ValueError(f"{self.where}: record {i} ({self.ids[i]!r:.80}): {message}")
+
+    def _checked(self, i: int, check: Callable[[str, str], None], value: str, name: str) -> None:
+        try:
+            check(value, name)
+        except ValueError as error:
+            raise ValueError(f"{self.where}: record {i}: {error}") from error
+
+    def texts(self) -> list[str]:
+        for i, text in enumerate(self.fields["text"]):
+            if not isinstance(text, str):
+                raise self.fail(i, f"text: expected a string, got {type(text).__name__}")
+            self._checked(i, check_unicode, text, "text")
+        return list(self.fields["text"])
+
+    def metas(self) -> list[dict[str, Any] | None]:
+        copies: list[dict[str, Any] | None] = []
+        for i, meta in enumerate(self.fields["meta"]):
+            try:
+                copies.append(copy_metadata(meta if meta is not None else {}))
+            except (TypeError, ValueError) as error:
+                raise self.fail(i, str(error)) from error
+        return copies
+
+    def instants(self, name: str) -> NDArray[np.int64]:
+        micros = np.empty(len(self.ids), np.int64)
+        for i, text in enumerate(self.fields[name]):
+            if text is None and name != "t":
+                micros[i] = MISSING
+                continue
+            try:
+                micros[i] = to_micros(datetime.fromisoformat(_without_z(text)))
+            except (TypeError, ValueError, AttributeError):
+                raise self.fail(i, f"{name}: expected an ISO 8601 time, got {text!r:.80}") from None
+        return micros
+
+    def access_counts(self) -> NDArray[np.int64]:
+        for i, count in enumerate(self.fields["access_count"]):
+            if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**63:
+                raise self.fail(i, f"access_count: expected an integer of at least 0, got {count!r:.80}")
+        return np.array(self.fields["access_count"], np.int64)
+
+    def parents(self) -> NDArray[np.int64]:
+        """Position of each record's parent, -1 at a root."""
+        positions = np.full(len(self.ids), -1, np.int64)
+        for i, parent in enumerate(self.fields["parent"]):
+            if parent is None:
+                continue
+            at = self.index.get(parent) if isinstance(parent, str) else None
+            if at is None:
+                raise self.fail(i, f"its parent {parent!r:.80} is not in the file")
+            positions[i] = at
+        return positions
+
+    def levels(self, parents: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Level of each record; a cycle is an error that names one of its members."""
+        above = parents.tolist()
+        levels = [-1] * len(above)
+        for start in range(len(above)):
+            chain, at = [], start
+            while at >= 0 and levels[at] == -1:
+                levels[at] = -2  # on the way up
+                chain.append(at)
+                at = above[at]
+            if at >= 0 and levels[at] == -2:
+                raise self.fail(at, "its chain of parents comes back to itself")
+            level = levels[at] if at >= 0 else -1
+            for member in reversed(chain):
+                level += 1
+                levels[member] = level
+        return np.array(levels, np.int32)
+
+
+def _without_z(text: str) -> str:
+    return text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text  # Python 3.10 reads no Z
+
+
+def _check_vectors(archive: Archive, records: _Records, store: Store) -> None:
+    dim = store.columns.dim
+    for name, matrix in (("point", archive.points), ("embedding", archive.embeddings)):
+        if matrix.shape != (len(records.ids), dim):
+            raise ValueError(f"{records.where}: {name}s: expected shape {(len(records.ids), dim)}, got {matrix.shape}")
+        finite = np.isfinite(matrix).all(axis=1)
+        if not finite.all():
+            raise records.fail(int(np.argmin(finite)), f"{name} is not finite")
+    norms = np.linalg.norm(archive.points, axis=1)
+    inside = norms < store.ball.radius
+    if not inside.all():
+        i = int(np.argmin(inside))
+        raise records.fail(i, f"point has norm {norms[i]:.6g}, not inside the ball of radius {store.ball.radius:.6g}")
+
+
+def _directions(archive: Archive) -> tuple[Floats, NDArray[np.bool_]]:
+    """Unit directions of the points; of the embeddings where a point is at the origin.
+
+    A memory whose embedding has zero length has no direction, whatever its point says.
+    """
+    direction, at_point = directions(archive.points)
+    by_embedding, directed = directions(archive.embeddings)
+    lost = directed & ~at_point
+    direction[lost] = by_embedding[lost]
+    direction[~directed] = 0.0
+    return direction, directed
+
+
+def _narrow_if_exact(embeddings: NDArray[Any]) -> NDArray[Any]:
+    """float32 where it holds every value: files write float64, whatever the embedder returned."""
+    with np.errstate(over="ignore"):
+        narrow = embeddings.astype(np.float32)
+    return narrow if np.array_equal(narrow, embeddings) else embeddings

@@ -1,0 +1,147 @@
+"""Memories as portable, strict JSON: ``{"config": …, "records": […]}``."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from .._core import _kernels
+from .archive import FIELDS, Archive, Floats, archive_of, empty_store, store_of
+from .atomic import write_text
+
+if TYPE_CHECKING:
+    from ..embed.base import Embedder
+    from ..temporal.policies import DecayPolicy
+    from .state import Store
+
+BLOCK = 512  # records turned into text at a time
+
+
+def to_json(store: Store, path: str | os.PathLike[str] | None = None, indent: int | None = None) -> str:
+    """JSON text of a store; also written to `path`, in one step, where one is given."""
+    archive = archive_of(store)
+    text = _compact(archive) if indent is None else _indented(archive, indent)
+    if path is not None:
+        write_text(path, text)
+    return text
+
+
+def _compact(archive: Archive) -> str:
+    """The text that ``json.dumps`` gives, several times faster: numbers are written natively."""
+    records = []
+    for start in range(0, len(archive), BLOCK):
+        stop = min(start + BLOCK, len(archive))
+        points = _kernels.decimal_lists(archive.points[start:stop])
+        embeddings = _kernels.decimal_lists(archive.embeddings[start:stop])
+        for i, point, embedding in zip(range(start, stop), points, embeddings, strict=True):
+            head = json.dumps({name: archive.fields[name][i] for name in FIELDS}, allow_nan=False)
+            records.append(f'{head[:-1]}, "point": {point}, "embedding": {embedding}}}')
+    return f'{{"config": {json.dumps(archive.config, allow_nan=False)}, "records": [{", ".join(records)}]}}'
+
+
+def _indented(archive: Archive, indent: int) -> str:
+    records = [
+        {
+            **{name: archive.fields[name][i] for name in FIELDS},
+            "point": archive.points[i].tolist(),
+            "embedding": archive.embeddings[i].tolist(),
+        }
+        for i in range(len(archive))
+    ]
+    return json.dumps({"config": archive.config, "records": records}, indent=indent, allow_nan=False)
+
+
+def from_json(
+    source: str | bytes | os.PathLike[str],
+    *,
+    embedder: Embedder | None = None,
+    decay: DecayPolicy | None = None,
+    clock: Callable[[], datetime] | None = None,
+) -> Store:
+    """Store from JSON text, or from the file at a path.
+
+    A string that begins with a brace or bracket (after white space and a byte order mark) is text, any other a
+    path.
+    """
+    text, where = _text_of(source)
+    payload = _parsed(text, where)
+    if not isinstance(payload, Mapping):
+        raise ValueError(f"{where}: expected an object with 'config' and 'records', got {type(payload).__name__}")
+    config = payload.get("config")
+    # Before any record is looked at: a file of another format may have other records.
+    dim = empty_store(config, where, embedder=embedder, decay=decay, clock=clock).columns.dim
+    return store_of(
+        Archive(dict(config or {}), *_records_of(payload.get("records"), dim, where)),
+        where,
+        embedder=embedder,
+        decay=decay,
+        clock=clock,
+    )
+
+
+def _text_of(source: str | bytes | os.PathLike[str]) -> tuple[str, str]:
+    if isinstance(source, bytes | bytearray):
+        return _decoded(bytes(source), "JSON"), "JSON"
+    if isinstance(source, str):
+        stripped = source.lstrip("\ufeff \t\r\n")
+        if stripped[:1] in ("{", "["):
+            return stripped, "JSON"
+    elif not isinstance(source, os.PathLike):
+        raise TypeError(f"source: expected a path or JSON text, got {type(source).__name__}")
+    with open(source, "rb") as file:
+        return _decoded(file.read(), os.fspath(source)), os.fspath(source)
+
+
+def _decoded(data: bytes, where: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{where}: not UTF-8 text: {error}") from error
+
+
+def _parsed(text: str, where: str) -> Any:
+    def refuse(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is not JSON")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except RecursionError:
+        raise ValueError(f"{where}: not a memory's JSON: nested too deep") from None
+    except ValueError as error:
+        raise ValueError(f"{where}: not valid JSON: {error}") from error
+
+
+def _records_of(records: Any, dim: int, where: str) -> tuple[dict[str, list[Any]], Floats, Floats]:
+    if not isinstance(records, list):
+        raise ValueError(f"{where}: records: expected an array, got {type(records).__name__}")
+    for i, record in enumerate(records):
+        if not isinstance(record, dict):
+            raise ValueError(f"{where}: record {i}: expected an object, got {type(record).__name__}")
+        for name in (*FIELDS, "point", "embedding"):
+            if name not in record:
+                raise ValueError(f"{where}: record {i}: {name!r} is missing")
+    fields = {name: [record[name] for record in records] for name in FIELDS}
+    return fields, _matrix(records, "point", dim, where), _matrix(records, "embedding", dim, where)
+
+
+def _matrix(records: list[dict[str, Any]], name: str, dim: int, where: str) -> Floats:
+    # Lengths first, so that a declared dimension allocates nothing that the file does not fill.
+    for i, record in enumerate(records):
+        vector = record[name]
+        if not isinstance(vector, list) or len(vector) != dim:
+            found = f"{len(vector)} of them" if isinstance(vector, list) else type(vector).__name__
+            raise ValueError(f"{where}: record {i}: {name}: expected {dim} numbers, got {found}")
+        if not all(type(value) in (float, int) for value in vector):
+            raise ValueError(f"{where}: record {i}: {name}: expected numbers only")
+    matrix = np.empty((len(records), dim))
+    for i, record in enumerate(records):
+        try:
+            matrix[i] = record[name]
+        except OverflowError:
+            raise ValueError(f"{where}: record {i}: {name}: a number is too large") from None
+    return matrix
