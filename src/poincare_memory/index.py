@@ -109,7 +109,7 @@ class MIPSIndex:
         ImportError
             If the backend is ``faiss`` and faiss is not installed.
         """
-        kept = _checked_points(points, self.ball)
+        kept = checked_points(points, self.ball)
         graph, faiss_index = None, None
         if self.backend == "hnsw" or (self.backend == "auto" and len(kept) >= GRAPH_FROM):
             graph = self._built_graph(kept)
@@ -143,13 +143,13 @@ class MIPSIndex:
         wanted = min(operator.index(k), self.size)
         if wanted < 1:
             return np.zeros(0, np.int64), np.zeros(0)
-        query = _checked_points(np.asarray(point)[None], self.ball, what="query point")[0]
+        query = checked_points(np.asarray(point)[None], self.ball, what="query point")[0]
         if query.shape[0] != self._points.shape[1]:
             raise ValueError(f"query point: expected shape ({self._points.shape[1]},), got {query.shape}")
         rows = self._candidates(query, wanted)
         found = self._points if rows is None else self._points[rows]
         distances = self.ball.distance(query[None], found)
-        best = _smallest(distances, wanted)
+        best = smallest(distances, wanted)
         indices = best if rows is None else rows[best]
         return indices, -np.cosh(self.ball.sqrt_c * distances[best]) / self.ball.c
 
@@ -216,7 +216,7 @@ def _at_least(name: str, value: int, least: int) -> int:
     return number
 
 
-def _checked_points(points: FloatArray, ball: PoincareBall, what: str = "points") -> FloatArray:
+def checked_points(points: FloatArray, ball: PoincareBall, what: str = "points") -> FloatArray:
     """A float64 copy of points that are finite and inside the ball."""
     array = np.array(points, dtype=np.float64, order="C", copy=True)
     if array.ndim != 2:
@@ -238,7 +238,7 @@ def _on_one_shell(radius: FloatArray) -> bool:
     return bool(radius.max() - radius.min() <= 1e-9 * max(1.0, float(radius.max())))
 
 
-def _smallest(values: FloatArray, k: int) -> Indices:
+def smallest(values: FloatArray, k: int) -> Indices:
     """Positions of the k smallest values, smallest first, ties in order of position."""
     if k >= len(values):
         return np.argsort(values, kind="stable").astype(np.int64, copy=False)

@@ -115,8 +115,9 @@ def _fold_sidecars(target: Path) -> None:
     """Take the old file's write-ahead log back into it and remove it: SQLite would replay it into the new file."""
     if not any(os.path.exists(f"{target}{suffix}") for suffix in SIDECARS):
         return
-    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(target)) as connection:
-        connection.execute("PRAGMA journal_mode = DELETE")
+    if target.exists():
+        with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(target)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
     for suffix in SIDECARS:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{target}{suffix}")

@@ -1,0 +1,202 @@
+"""The index that a `Memory` builds over its own columns, and that every write keeps in step."""
+
+from __future__ import annotations
+
+import operator
+import threading
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import _hnsw
+from ..geometry.numerics import FloatArray
+from ..geometry.polar import ball_to_polar, polar_to_ball
+from ..index import EF_CONSTRUCTION, GRAPH_FROM, GRAPH_SEED, Backend, Indices, MIPSIndex, checked_points, smallest
+from ..threads import available_threads
+
+if TYPE_CHECKING:
+    from .state import Store
+
+GraphMetric = Literal["shell", "hyperbolic"]
+Rows = NDArray[np.int32]
+MOST_UNDIRECTED = 1_000  # rows without direction that an indexed search still adds to its candidates one by one
+
+
+class ShellIndex(MIPSIndex):
+    """A :class:`~poincare_memory.MIPSIndex` over the memories of one store, moved to the shell of the roots.
+
+    Backends ``auto`` (below 50,000 memories) and ``numpy`` hold no structure of their own: the exact scan over the
+    store's columns is their answer. A graph holds the directions; a second one, with the true depths, is built at
+    the first indexed search with ``metric="hyperbolic"``.
+    """
+
+    def __init__(self, store: Store, backend: Backend = "auto", *, n_threads: int | None = None) -> None:
+        super().__init__(store.ball, backend, n_threads=n_threads)
+        self._store = store
+        self._graphs: dict[GraphMetric, _hnsw.Graph] = {}
+        self._building = threading.Lock()
+        self._faiss_version = -1
+        self.rebuild()
+
+    @property
+    def size(self) -> int:
+        """Number of memories."""
+        return self._store.columns.n
+
+    def rebuild(self) -> None:
+        """Build again what the backend keeps."""
+        with self._store.lock.read():
+            self._graphs = {"shell": self._new_graph("shell")} if self._wants_graph() else {}
+        if self.backend == "faiss":
+            self._refresh_faiss()
+
+    def _wants_graph(self) -> bool:
+        if self.backend == "hnsw":
+            return True
+        return self.backend == "auto" and self._store.columns.n >= GRAPH_FROM
+
+    # --- kept in step by every write, under the store's exclusive lock ------------------------------------
+
+    def rows_placed(self, rows: Rows) -> None:
+        """Rows that appeared or moved."""
+        columns = self._store.columns
+        directed = columns.directed[rows].astype(bool)
+        for metric, graph in self._graphs.items():
+            graph.remove(rows[~directed].astype(np.int64))
+            self._put(graph, metric, rows[directed])
+
+    def rows_removed(self, rows: Rows) -> None:
+        """Rows about to be freed."""
+        for graph in self._graphs.values():
+            graph.remove(rows.astype(np.int64))
+
+    # --- searches, under the shared lock --------------------------------------------------------------------
+
+    def nearest_rows(
+        self,
+        metric: GraphMetric,
+        direction: NDArray[np.float64],
+        radius: float,
+        k: int,
+        allowed: NDArray[np.uint8] | None = None,
+    ) -> Indices | None:
+        """Rows of the k memories nearest to a query but for the graph's recall; None where a scan must answer.
+
+        Rows without direction are not in a graph: they are added at the end. `radius` is hyperbolic, unscaled.
+        """
+        scaled = radius * self.ball.sqrt_c
+        graph = self._graph_of(metric)
+        if graph is None or scaled > _hnsw.LARGEST_RADIUS:
+            return None
+        ef = max(self.ef_search, 2 * k)
+        rows, _ = graph.search(direction.astype(np.float32), scaled, k=k, ef=ef, allowed=allowed)
+        undirected = self._undirected_rows(len(graph), allowed)
+        if undirected is None or len(rows) + len(undirected) < min(k, self.size):
+            return None
+        return np.concatenate([rows, undirected]) if len(undirected) else rows
+
+    def _undirected_rows(self, in_graph: int, allowed: NDArray[np.uint8] | None) -> Indices | None:
+        columns = self._store.columns
+        if in_graph == columns.n:
+            return np.zeros(0, np.int64)
+        if columns.n - in_graph > MOST_UNDIRECTED:
+            return None
+        used = slice(0, columns.high_water)
+        missing = (columns.directed[used] == 0) & (columns.order[used] >= 0)
+        if allowed is not None:
+            missing &= allowed[: columns.high_water].astype(bool)
+        return np.flatnonzero(missing)
+
+    def _graph_of(self, metric: GraphMetric) -> _hnsw.Graph | None:
+        if not self._graphs:
+            return None
+        found = self._graphs.get(metric)
+        if found is not None:
+            return found
+        columns = self._store.columns
+        deepest = float(columns.radius[: columns.high_water].max(initial=0.0))
+        if deepest * self.ball.sqrt_c > _hnsw.LARGEST_RADIUS:
+            return None
+        with self._building:
+            if metric not in self._graphs:
+                self._graphs[metric] = self._new_graph(metric)
+            return self._graphs[metric]
+
+    def _new_graph(self, metric: GraphMetric) -> _hnsw.Graph:
+        columns = self._store.columns
+        graph = _hnsw.Graph(
+            columns.dim,
+            metric=metric,
+            m=self.hnsw_m,
+            ef_construction=EF_CONSTRUCTION,
+            seed=GRAPH_SEED,
+            capacity=columns.n,
+        )
+        rows = columns.live_rows()
+        self._put(graph, metric, rows[columns.directed[rows].astype(bool)])
+        return graph
+
+    def _put(self, graph: _hnsw.Graph, metric: GraphMetric, rows: Rows) -> None:
+        if len(rows) == 0:
+            return
+        columns = self._store.columns
+        radius = columns.radius[rows] * self.ball.sqrt_c
+        if metric == "shell":
+            radius = np.zeros(len(rows))
+        elif float(radius.max()) > _hnsw.LARGEST_RADIUS:
+            del self._graphs["hyperbolic"]  # too deep for its float32 rows: the exact scan serves that metric
+            return
+        graph.add(
+            rows.astype(np.int64),
+            columns.scan_direction[rows],
+            radius,
+            threads=self._threads or available_threads(),
+        )
+
+    # --- the contract of MIPSIndex --------------------------------------------------------------------------
+
+    def build(self, points: FloatArray) -> MIPSIndex:
+        raise TypeError("this index follows its Memory: use Memory.build_index(), or a MIPSIndex of your own")
+
+    def query(self, point: FloatArray, k: int) -> tuple[Indices, FloatArray]:
+        """As :meth:`MIPSIndex.query`; indices are positions in ``Memory.ids``."""
+        query = checked_points(np.asarray(point)[None], self.ball, what="query point")[0]
+        columns = self._store.columns
+        if query.shape[0] != columns.dim:
+            raise ValueError(f"query point: expected shape ({columns.dim},), got {query.shape}")
+        with self._store.lock.read():
+            wanted = min(operator.index(k), columns.n)
+            if wanted < 1:
+                return np.zeros(0, np.int64), np.zeros(0)
+            live = columns.live_rows()
+            positions = self._positions(query, wanted, live)
+            found = live[positions]
+            distances = self._shell_distances(query, found)
+        best = smallest(distances, wanted)
+        return positions[best], -np.cosh(self.ball.sqrt_c * distances[best]) / self.ball.c
+
+    def _positions(self, query: FloatArray, k: int, live: Rows) -> Indices:
+        direction, radius = ball_to_polar(query[None], self.ball.c)
+        rows = self.nearest_rows("shell", direction[0], float(radius[0]), max(self.ef_search, 2 * k))
+        if rows is None:
+            return np.arange(len(live))
+        order = self._store.columns.order
+        return np.sort(np.searchsorted(order[live], order[rows]))
+
+    def _shell_distances(self, query: FloatArray, rows: Rows) -> FloatArray:
+        columns, depth = self._store.columns, self._store.base_depth
+        points = polar_to_ball(columns.direction[rows], np.full(len(rows), depth), self.ball.c)
+        distances: FloatArray = self.ball.distance(query[None], points)
+        opposite = float(self.ball.distance_to_origin(query)) + depth
+        return np.where(columns.directed[rows] == 1, distances, opposite)
+
+    def _refresh_faiss(self) -> Any:
+        columns, depth = self._store.columns, self._store.base_depth
+        with self._store.lock.read():
+            if self._faiss_version == columns.structure_version:
+                return
+            live = columns.live_rows()
+            points = polar_to_ball(columns.direction[live], np.full(len(live), depth), self.ball.c)
+            self._faiss = self._built_faiss(points)
+            self._faiss_version = columns.structure_version

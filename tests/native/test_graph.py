@@ -1,0 +1,175 @@
+"""The graph in Lorentz space: recall against a float64 scan, in every stage of its life."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from poincare_memory._core import _hnsw
+
+
+def clustered(n, dim, seed, clusters=60):
+    centres = np.random.default_rng(99).normal(size=(clusters, dim))
+    rng = np.random.default_rng(seed)
+    points = centres[rng.integers(clusters, size=n)] + 0.5 * rng.normal(size=(n, dim))
+    return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+
+def surrogates(metric, directions, radii, direction, radius):
+    """Float64 oracle: monotone in the distance."""
+    chord = ((directions - direction) ** 2).sum(axis=1)
+    if metric == "shell":
+        return chord
+    return np.sinh((radii - radius) / 2) ** 2 + np.sinh(radii) * np.sinh(radius) * chord / 4
+
+
+class Case:
+    def __init__(self, metric, n=3000, dim=24):
+        self.metric = metric
+        self.directions = clustered(n, dim, 1)
+        self.radii = np.random.default_rng(2).uniform(0.5, 6.0, n)
+        self.queries = clustered(40, dim, 3)
+        self.query_radii = np.random.default_rng(4).uniform(0.5, 6.0, 40)
+        self.graph = _hnsw.Graph(dim, metric=metric)
+        self.labels = np.arange(n)
+        self.put(self.labels)
+
+    def put(self, labels, threads=1):
+        self.graph.add(labels, self.directions[labels].astype("f4"), self.radii[labels], threads=threads)
+
+    def recall(self, live, allowed=None, k=10):
+        found = 0
+        for direction, radius in zip(self.queries, self.query_radii, strict=True):
+            keys = surrogates(self.metric, self.directions[live], self.radii[live], direction, radius)
+            want = set(live[np.argsort(keys)[:k]].tolist())
+            got, _ = self.graph.search(direction.astype("f4"), radius, k=k, ef=100, allowed=allowed)
+            assert len(got) >= min(k, len(live))
+            assert set(got.tolist()) <= set(live.tolist())
+            found += len(want & set(got[:k].tolist()))
+        return found / (k * len(self.queries))
+
+
+@pytest.fixture(scope="module", params=["shell", "hyperbolic"])
+def case(request):
+    return Case(request.param)
+
+
+def test_recall_after_build(case):
+    assert case.recall(case.labels) >= 0.97
+
+
+def test_recall_under_filters(case):
+    for share in (0.5, 0.1):
+        allowed = (np.random.default_rng(5).random(len(case.labels)) < share).astype(np.uint8)
+        assert case.recall(np.flatnonzero(allowed), allowed) >= 0.95
+
+
+def test_recall_after_deletes_and_reuse():
+    case = Case("hyperbolic")
+    gone = np.random.default_rng(6).permutation(case.labels)[:600]
+    case.graph.remove(gone)
+    live = np.setdiff1d(case.labels, gone)
+    assert len(case.graph) == len(live)
+    assert case.recall(live) >= 0.95
+    case.directions[gone] = clustered(len(gone), case.directions.shape[1], 7)
+    case.put(gone)
+    assert case.graph.nodes == len(case.labels)  # freed nodes were used again
+    assert case.recall(case.labels) >= 0.95
+
+
+def test_moving_a_label_replaces_it():
+    case = Case("shell", n=200)
+    case.directions[:50] = clustered(50, case.directions.shape[1], 8)
+    case.put(np.arange(50))
+    assert len(case.graph) == 200
+    assert case.recall(case.labels) >= 0.97
+
+
+def test_identical_vectors_share_a_node_and_do_not_cut_the_graph():
+    dim = 12
+    graph = _hnsw.Graph(dim, metric="shell")
+    copies = np.repeat(np.eye(dim)[:5], 400, axis=0)
+    singles = clustered(100, dim, 9)
+    directions = np.concatenate([copies, singles]).astype("f4")
+    graph.add(np.arange(len(directions)), directions, np.ones(len(directions)))
+    assert graph.nodes == 105
+    for i in range(5):
+        got, _ = graph.search(np.eye(dim, dtype="f4")[i], 1.0, k=20, ef=50)
+        assert set(got.tolist()) == set(range(400 * i, 400 * (i + 1)))  # every copy: the caller breaks ties
+    for i in range(100):
+        got, _ = graph.search(directions[2000 + i], 1.0, k=1, ef=50)
+        assert got[0] == 2000 + i
+    graph.remove(np.arange(1, 400))
+    got, _ = graph.search(np.eye(dim, dtype="f4")[0], 1.0, k=1, ef=50)
+    assert got.tolist() == [0]
+
+
+def test_one_thread_builds_the_same_graph_each_time():
+    answers = []
+    for _ in range(2):
+        case = Case("hyperbolic", n=1500)
+        answers.append(
+            [
+                case.graph.search(q.astype("f4"), r, k=10, ef=10)[0].tolist()
+                for q, r in zip(case.queries, case.query_radii, strict=True)
+            ]
+        )
+    assert answers[0] == answers[1]
+
+
+def test_parallel_build_finds_as_much():
+    case = Case("hyperbolic", n=1000)
+    case.graph.remove(case.labels)
+    case.graph = _hnsw.Graph(case.directions.shape[1], metric="hyperbolic")
+    case.put(case.labels, threads=2)
+    assert len(case.graph) == 1000
+    assert case.recall(case.labels) >= 0.97
+
+
+def test_searches_beside_writes():
+    case = Case("shell", n=1000)
+    stop = threading.Event()
+    failures = []
+
+    def search():
+        while not stop.is_set():
+            got, _ = case.graph.search(case.queries[0].astype("f4"), 1.0, k=5, ef=20)
+            if len(got) < 5:
+                failures.append(len(got))
+
+    threads = [threading.Thread(target=search) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for i in range(200):
+        case.graph.remove(np.array([i]))
+        case.put(np.array([i]))
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert len(case.graph) == 1000
+
+
+def test_small_and_refused_input():
+    graph = _hnsw.Graph(3, metric="hyperbolic")
+    assert len(graph.search(np.zeros(3, "f4"), 0.0, k=5, ef=10)[0]) == 0
+    graph.add(np.array([7]), np.array([[1, 0, 0]], "f4"), np.array([2.0]))
+    assert 7 in graph and 3 not in graph and -1 not in graph
+    assert graph.search(np.array([0, 1, 0], "f4"), 1.0, k=5, ef=10)[0].tolist() == [7]
+    assert len(graph.search(np.array([0, 1, 0], "f4"), 1.0, k=0, ef=10)[0]) == 0
+    graph.remove(np.array([7, 7, 99, -4]))
+    assert len(graph) == 0
+    bad_calls = [
+        lambda: graph.add(np.array([-1]), np.zeros((1, 3), "f4"), np.ones(1)),
+        lambda: graph.add(np.array([1]), np.zeros((1, 2), "f4"), np.ones(1)),
+        lambda: graph.add(np.array([1]), np.zeros((1, 3), "f4"), np.array([np.nan])),
+        lambda: graph.add(np.array([1]), np.zeros((1, 3), "f4"), np.array([_hnsw.LARGEST_RADIUS + 1])),
+        lambda: graph.search(np.zeros(2, "f4"), 1.0, k=1, ef=1),
+        lambda: _hnsw.Graph(0, metric="shell"),
+        lambda: _hnsw.Graph(3, metric="euclidean"),
+        lambda: _hnsw.Graph(3, metric="shell", m=1),
+    ]
+    for call in bad_calls:
+        with pytest.raises(ValueError):  # noqa: PT011  -- each names its own argument
+            call()
+    assert len(graph) == 0
