@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ class ShellIndex(MIPSIndex):
         self._graphs: dict[GraphMetric, _hnsw.Graph] = {}
         self._building = threading.Lock()
         self._faiss_version = -1
+        self._faiss_rows: Rows = np.zeros(0, np.int32)
         self.rebuild()
 
     @property
@@ -48,8 +49,8 @@ class ShellIndex(MIPSIndex):
         """Build again what the backend keeps."""
         with self._store.lock.read():
             self._graphs = {"shell": self._new_graph("shell")} if self._wants_graph() else {}
-        if self.backend == "faiss":
-            self._refresh_faiss()
+            if self.backend == "faiss":
+                self._refresh_faiss()
 
     def _wants_graph(self) -> bool:
         if self.backend == "hnsw":
@@ -85,22 +86,28 @@ class ShellIndex(MIPSIndex):
 
         Rows without direction are not in a graph: they are added at the end. `radius` is hyperbolic, unscaled.
         """
-        scaled = radius * self.ball.sqrt_c
-        graph = self._graph_of(metric)
-        if graph is None or scaled > _hnsw.LARGEST_RADIUS:
-            return None
-        ef = max(self.ef_search, 2 * k)
-        rows, _ = graph.search(direction.astype(np.float32), scaled, k=k, ef=ef, allowed=allowed)
-        undirected = self._undirected_rows(len(graph), allowed)
+        if self.backend == "faiss":
+            if metric != "shell" or allowed is not None:
+                return None
+            rows, directed = self._from_faiss(direction, k), len(self._faiss_rows)
+        else:
+            scaled = radius * self.ball.sqrt_c
+            graph = self._graph_of(metric)
+            if graph is None or scaled > _hnsw.LARGEST_RADIUS:
+                return None
+            ef = max(self.ef_search, 2 * k)
+            rows, _ = graph.search(direction.astype(np.float32), scaled, k=k, ef=ef, allowed=allowed)
+            directed = len(graph)
+        undirected = self._undirected_rows(directed, allowed)
         if undirected is None or len(rows) + len(undirected) < min(k, self.size):
             return None
         return np.concatenate([rows, undirected]) if len(undirected) else rows
 
-    def _undirected_rows(self, in_graph: int, allowed: NDArray[np.uint8] | None) -> Indices | None:
+    def _undirected_rows(self, directed: int, allowed: NDArray[np.uint8] | None) -> Indices | None:
         columns = self._store.columns
-        if in_graph == columns.n:
+        if directed == columns.n:
             return np.zeros(0, np.int64)
-        if columns.n - in_graph > MOST_UNDIRECTED:
+        if columns.n - directed > MOST_UNDIRECTED:
             return None
         used = slice(0, columns.high_water)
         missing = (columns.directed[used] == 0) & (columns.order[used] >= 0)
@@ -191,12 +198,23 @@ class ShellIndex(MIPSIndex):
         opposite = float(self.ball.distance_to_origin(query)) + depth
         return np.where(columns.directed[rows] == 1, distances, opposite)
 
-    def _refresh_faiss(self) -> Any:
+    # --- faiss ----------------------------------------------------------------------------------------------
+
+    def _from_faiss(self, direction: NDArray[np.float64], k: int) -> Indices:
+        """The k nearest of the memories with a direction; rebuilt first after changes, as faiss cannot follow."""
+        self._refresh_faiss()
+        point = polar_to_ball(direction[None], np.array([self._store.base_depth]), self.ball.c)
+        lorentz = np.ascontiguousarray(self.ball.to_lorentz(point), np.float32)
+        found = self._faiss.search(lorentz, min(max(self.ef_search, k), len(self._faiss_rows)))[1][0]
+        return self._faiss_rows[found[found >= 0]].astype(np.int64)
+
+    def _refresh_faiss(self) -> None:
         columns, depth = self._store.columns, self._store.base_depth
-        with self._store.lock.read():
+        with self._building:
             if self._faiss_version == columns.structure_version:
                 return
             live = columns.live_rows()
-            points = polar_to_ball(columns.direction[live], np.full(len(live), depth), self.ball.c)
-            self._faiss = self._built_faiss(points)
+            rows = live[columns.directed[live].astype(bool)]
+            points = polar_to_ball(columns.direction[rows], np.full(len(rows), depth), self.ball.c)
+            self._faiss, self._faiss_rows = self._built_faiss(points), rows
             self._faiss_version = columns.structure_version
