@@ -35,7 +35,9 @@ __all__ = ["Backend", "MIPSIndex"]
 
 Backend = Literal["auto", "numpy", "faiss", "hnsw"]
 
-GRAPH_FROM = 50_000  # points; below, "auto" stays exact: a scan is quick and an empty graph already weighs 2.7 MB
+GRAPH_FROM = (
+    50_000  # points; below, "auto" stays exact: a scan is quick and an empty graph already weighs 2.7 MB
+)
 EF_CONSTRUCTION = 200
 GRAPH_SEED = 0
 

@@ -96,7 +96,7 @@ def archive_of(store: Store) -> Archive:
     fields: dict[str, list[Any]] = {"id": ids, "text": texts, "parent": parent_ids, "meta": metas}
     fields["access_count"] = numbers["access_count"]
     for name in ("t", "valid_from", "valid_until", "last_accessed"):
-        fields[name] = [None if micros == MISSING else from_micros(micros).isoformat() for micros in numbers[name]]
+        fields[name] = [None if t is None else t.isoformat() for t in map(from_micros, numbers[name])]
     return Archive(config, fields, polar_to_ball(points, radius, store.ball.c), embeddings)
 
 
@@ -298,7 +298,9 @@ def _check_vectors(archive: Archive, records: _Records, store: Store) -> None:
     dim = store.columns.dim
     for name, matrix in (("point", archive.points), ("embedding", archive.embeddings)):
         if matrix.shape != (len(records.ids), dim):
-            raise ValueError(f"{records.where}: {name}s: expected shape {(len(records.ids), dim)}, got {matrix.shape}")
+            raise ValueError(
+                f"{records.where}: {name}s: expected shape {(len(records.ids), dim)}, got {matrix.shape}"
+            )
         finite = np.isfinite(matrix).all(axis=1)
         if not finite.all():
             raise records.fail(int(np.argmin(finite)), f"{name} is not finite")
@@ -306,7 +308,9 @@ def _check_vectors(archive: Archive, records: _Records, store: Store) -> None:
     inside = norms < store.ball.radius
     if not inside.all():
         i = int(np.argmin(inside))
-        raise records.fail(i, f"point has norm {norms[i]:.6g}, not inside the ball of radius {store.ball.radius:.6g}")
+        raise records.fail(
+            i, f"point has norm {norms[i]:.6g}, not inside the ball of radius {store.ball.radius:.6g}"
+        )
 
 
 def _directions(archive: Archive) -> tuple[Floats, NDArray[np.bool_]]:

@@ -41,6 +41,7 @@ SCALARS: dict[str, tuple[Any, Any]] = {
     "last_accessed": (np.int64, MISSING),
     "access_count": (np.int64, 0),
     "order": (np.int64, -1),
+    "changed_at": (np.int64, 0),
     "directed": (np.uint8, 0),
 }
 VECTORS: dict[str, Any] = {"direction": np.float64, "scan_direction": np.float32}
@@ -73,6 +74,8 @@ class Columns:
         Tree links as rows, -1 where there is none. Roots have no sibling links.
     t, valid_from, valid_until, last_accessed : (capacity,) int64
         UTC microseconds since 1970; `MISSING` where absent.
+    changed_at : (capacity,) int64
+        `structure_version` at which the row last appeared, vanished or moved.
     access_count, order : (capacity,) int64
         `order` is the serial number of insertion: unique, increasing; ties are broken by it.
     directed : (capacity,) uint8
@@ -99,6 +102,7 @@ class Columns:
     last_accessed: NDArray[np.int64]
     access_count: NDArray[np.int64]
     order: NDArray[np.int64]
+    changed_at: NDArray[np.int64]
     directed: NDArray[np.uint8]
     direction: NDArray[np.float64]
     scan_direction: NDArray[np.float32]
@@ -119,6 +123,7 @@ class Columns:
         self.embedding = np.zeros((0, dim), np.float32)
         self._next_order = 0
         self._journal: deque[tuple[int, Rows]] = deque(maxlen=JOURNAL_LENGTH)
+        self._emptied_at = 0  # structure_version at which the last memory went
         self._free_rows: list[int] = []
         self._dense = True  # row numbers are the order of insertion
         self._live = np.arange(LEAST_CAPACITY, dtype=np.int32)
@@ -252,6 +257,7 @@ class Columns:
         self.metas.clear()
         self._live = np.arange(self.capacity, dtype=np.int32)
         self._dense, self._live_count = True, 0
+        self._emptied_at = self.structure_version
 
     def set_embeddings(self, rows: Rows, embeddings: NDArray[Any]) -> None:
         """Keep what the embedder returned, (len(rows), dim) float32 or float64; after `reserve`."""
@@ -277,6 +283,7 @@ class Columns:
     def _changed_structure(self, rows: Rows) -> None:
         self.structure_version += 1
         self.value_version += 1
+        self.changed_at[rows] = self.structure_version
         self._journal.append((self.structure_version, rows))
 
     def moved(self, rows: Rows) -> None:
@@ -286,13 +293,16 @@ class Columns:
     def changed_rows(self, since: int) -> Rows | None:
         """Rows that appeared, vanished or moved after `structure_version` was `since`, each once, ascending.
 
-        None where that is too long ago to know: then everything may have changed.
+        None where the store was empty in between: then no row is what it was. The journal answers for the last
+        changes at once, the `changed_at` column for older ones.
         """
         missed = self.structure_version - since
-        if missed > len(self._journal):
-            return None
         if missed == 0:
             return np.empty(0, np.int32)
+        if since < self._emptied_at:
+            return None
+        if missed > len(self._journal):
+            return np.flatnonzero(self.changed_at[: self.high_water] > since).astype(np.int32)
         recent = [rows for version, rows in islice(reversed(self._journal), missed)]
         return np.unique(np.concatenate(recent)).astype(np.int32)
 

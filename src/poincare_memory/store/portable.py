@@ -71,7 +71,9 @@ def from_json(
     text, where = _text_of(source)
     payload = _parsed(text, where)
     if not isinstance(payload, Mapping):
-        raise ValueError(f"{where}: expected an object with 'config' and 'records', got {type(payload).__name__}")
+        raise ValueError(
+            f"{where}: expected an object with 'config' and 'records', got {type(payload).__name__}"
+        )
     config = payload.get("config")
     # Before any record is looked at: a file of another format may have other records.
     dim = empty_store(config, where, embedder=embedder, decay=decay, clock=clock).columns.dim

@@ -1,4 +1,4 @@
-"""The index that a `Memory` builds over its own columns, and that every write keeps in step."""
+"""The index that a `Memory` builds over its own columns, and that takes in every write before it answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from .._core import _hnsw
 from ..geometry.numerics import FloatArray
 from ..geometry.polar import ball_to_polar, polar_to_ball
-from ..index import EF_CONSTRUCTION, GRAPH_FROM, GRAPH_SEED, Backend, Indices, MIPSIndex, checked_points, smallest
+from ..index import (
+    EF_CONSTRUCTION,
+    GRAPH_FROM,
+    GRAPH_SEED,
+    Backend,
+    Indices,
+    MIPSIndex,
+    checked_points,
+    smallest,
+)
 from ..threads import available_threads
 
 if TYPE_CHECKING:
@@ -20,7 +29,9 @@ if TYPE_CHECKING:
 
 GraphMetric = Literal["shell", "hyperbolic"]
 Rows = NDArray[np.int32]
-MOST_UNDIRECTED = 1_000  # rows without direction that an indexed search still adds to its candidates one by one
+MOST_UNDIRECTED = (
+    1_000  # rows without direction that an indexed search still adds to its candidates one by one
+)
 
 
 class ShellIndex(MIPSIndex):
@@ -36,6 +47,7 @@ class ShellIndex(MIPSIndex):
         self._store = store
         self._graphs: dict[GraphMetric, _hnsw.Graph] = {}
         self._building = threading.Lock()
+        self._version = -1
         self._faiss_version = -1
         self._faiss_rows: Rows = np.zeros(0, np.int32)
         self.rebuild()
@@ -49,6 +61,7 @@ class ShellIndex(MIPSIndex):
         """Build again what the backend keeps."""
         with self._store.lock.read():
             self._graphs = {"shell": self._new_graph("shell")} if self._wants_graph() else {}
+            self._version = self._store.columns.structure_version
             if self.backend == "faiss":
                 self._refresh_faiss()
 
@@ -57,20 +70,21 @@ class ShellIndex(MIPSIndex):
             return True
         return self.backend == "auto" and self._store.columns.n >= GRAPH_FROM
 
-    # --- kept in step by every write, under the store's exclusive lock ------------------------------------
-
-    def rows_placed(self, rows: Rows) -> None:
-        """Rows that appeared or moved."""
+    def _catch_up(self) -> None:
+        """Take in what changed since the last call; under the store's shared lock."""
         columns = self._store.columns
-        directed = columns.directed[rows].astype(bool)
-        for metric, graph in self._graphs.items():
-            graph.remove(rows[~directed].astype(np.int64))
-            self._put(graph, metric, rows[directed])
-
-    def rows_removed(self, rows: Rows) -> None:
-        """Rows about to be freed."""
-        for graph in self._graphs.values():
-            graph.remove(rows.astype(np.int64))
+        if self._version == columns.structure_version:
+            return
+        with self._building:
+            changed = columns.changed_rows(self._version)
+            if changed is None:
+                self._graphs = {metric: self._new_graph(metric) for metric in self._graphs}
+            else:
+                present = (columns.order[changed] >= 0) & (columns.directed[changed] == 1)
+                for metric, graph in list(self._graphs.items()):
+                    graph.remove(changed[~present].astype(np.int64))
+                    self._put(graph, metric, changed[present])
+            self._version = columns.structure_version
 
     # --- searches, under the shared lock --------------------------------------------------------------------
 
@@ -118,6 +132,7 @@ class ShellIndex(MIPSIndex):
     def _graph_of(self, metric: GraphMetric) -> _hnsw.Graph | None:
         if not self._graphs:
             return None
+        self._catch_up()
         found = self._graphs.get(metric)
         if found is not None:
             return found
@@ -206,7 +221,8 @@ class ShellIndex(MIPSIndex):
         point = polar_to_ball(direction[None], np.array([self._store.base_depth]), self.ball.c)
         lorentz = np.ascontiguousarray(self.ball.to_lorentz(point), np.float32)
         found = self._faiss.search(lorentz, min(max(self.ef_search, k), len(self._faiss_rows)))[1][0]
-        return self._faiss_rows[found[found >= 0]].astype(np.int64)
+        nearest: Indices = self._faiss_rows[found[found >= 0]].astype(np.int64)
+        return nearest
 
     def _refresh_faiss(self) -> None:
         columns, depth = self._store.columns, self._store.base_depth

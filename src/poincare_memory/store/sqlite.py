@@ -64,13 +64,19 @@ def save(store: Store, path: str | os.PathLike[str]) -> None:
 def _write(connection: sqlite3.Connection, archive: Archive) -> None:
     # The file is new and has another name until it is complete: it needs no journal of its own, and
     # `replacing` flushes it.
-    for pragma in (f"page_size = {PAGE_SIZE}", "journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE"):
+    for pragma in (
+        f"page_size = {PAGE_SIZE}",
+        "journal_mode = OFF",
+        "synchronous = OFF",
+        "locking_mode = EXCLUSIVE",
+    ):
         connection.execute(f"PRAGMA {pragma}")
     connection.execute("BEGIN")
     for statement in SCHEMA:
         connection.execute(statement)
     connection.executemany(
-        "INSERT INTO config VALUES (?, ?)", ((key, json.dumps(value)) for key, value in archive.config.items())
+        "INSERT INTO config VALUES (?, ?)",
+        ((key, json.dumps(value)) for key, value in archive.config.items()),
     )
     connection.executemany(INSERT, _rows(archive))
     connection.execute("COMMIT")
@@ -91,7 +97,7 @@ def _rows(archive: Archive) -> Iterator[tuple[Any, ...]]:
 
 def _blobs(matrix: Floats) -> Iterator[memoryview]:
     """Each row as little-endian float64 bytes, without a copy."""
-    data = memoryview(np.ascontiguousarray(matrix, "<f8").reshape(-1).view(np.uint8))
+    data = memoryview(np.ascontiguousarray(matrix, "<f8").reshape(-1)).cast("B")
     width = 8 * matrix.shape[1]
     return (data[start : start + width] for start in range(0, len(data), width))
 
@@ -106,7 +112,9 @@ def _refuse_foreign(target: Path) -> None:
         with _reading(target) as connection:
             foreign = not {"config", "records"} <= _tables(connection)
     except sqlite3.DatabaseError as error:
-        raise ValueError(f"{target}: not replaced, because it is not a readable memory store ({error})") from error
+        raise ValueError(
+            f"{target}: not replaced, because it is not a readable memory store ({error})"
+        ) from error
     if foreign:
         raise ValueError(f"{target}: not replaced, because it is another application's database")
 
@@ -153,7 +161,9 @@ def load(
 @contextlib.contextmanager
 def _reading(file: Path) -> Iterator[sqlite3.Connection]:
     address = f"{file.absolute().as_uri()}?mode=ro"
-    with contextlib.closing(sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)) as connection:
+    with contextlib.closing(
+        sqlite3.connect(address, uri=True, timeout=30, isolation_level=None)
+    ) as connection:
         connection.execute("PRAGMA trusted_schema = OFF")  # a hostile file's views and triggers run nothing
         yield connection
 
@@ -175,7 +185,12 @@ def _read(connection: sqlite3.Connection, where: str) -> Archive:
     columns = list(zip(*rows, strict=True)) or [() for _ in range(len(COLUMNS) + 2)]
     fields = dict(zip(COLUMNS, map(list, columns[:-2]), strict=True))
     fields["meta"] = [_meta(text, i, where) for i, text in enumerate(fields["meta"])]
-    return Archive(config, fields, _matrix(columns[-2], "point", dim, where), _matrix(columns[-1], "embedding", dim, where))
+    return Archive(
+        config,
+        fields,
+        _matrix(columns[-2], "point", dim, where),
+        _matrix(columns[-1], "embedding", dim, where),
+    )
 
 
 def _config(connection: sqlite3.Connection, where: str) -> dict[str, Any]:
