@@ -30,8 +30,8 @@ bool normalise(double* x, std::size_t dim) {
         for (std::size_t i = 0; i < dim; ++i) x[i] /= largest;
         squared = dot(x, x, dim);
     }
-    const double length = std::sqrt(squared);
-    for (std::size_t i = 0; i < dim; ++i) x[i] /= length;
+    const double inverse = 1 / std::sqrt(squared);
+    for (std::size_t i = 0; i < dim; ++i) x[i] *= inverse;
     return true;
 }
 
@@ -73,19 +73,26 @@ class Placer {
             std::copy(u, u + dim_, e);
             return;
         }
-        const double D = polar_distance(R, S, squared_gap(u, e, dim_));
+        const double gap = squared_gap(u, e, dim_);
+        const double D = polar_distance(R, S, gap);
         const double towards_parent = log_sinh(rule_.inherit * D) + log_sinh(R);
         const double towards_own = log_sinh((1 - rule_.inherit) * D) + log_sinh(S);
         const double larger = std::max(towards_parent, towards_own);
         if (!std::isfinite(larger)) return;  // D = 0: parent and raw point are one
         const double a = std::exp(towards_parent - larger);
         const double b = std::exp(towards_own - larger);
-        for (std::size_t i = 0; i < dim_; ++i) spare_[i] = a * u[i] + b * e[i];
+
+        combine(a, u, b, e, spare_.data());
         // Opposite directions can cancel: then the geodesic passes through the origin just there, any
         // direction is right, and the child keeps its own.
-        if (dot(spare_.data(), spare_.data(), dim_) < kCancelledSquare) return;
-        normalise(spare_.data(), dim_);
-        std::copy(spare_.begin(), spare_.end(), e);
+        const double squared = dot(spare_.data(), spare_.data(), dim_);
+        if (squared < kCancelledSquare) return;
+        const double inverse = 1 / std::sqrt(squared);
+        for (std::size_t i = 0; i < dim_; ++i) e[i] = inverse * spare_[i];
+    }
+
+    void combine(double a, const double* x, double b, const double* y, double* out) const {
+        for (std::size_t i = 0; i < dim_; ++i) out[i] = a * x[i] + b * y[i];
     }
 
     // Rotates e towards u, as far as the parent's entailment cone (Ganea et al. 2018) asks. On the cone's
@@ -113,7 +120,7 @@ class Placer {
         }
         const double cosine = std::cos(widest);
         const double sine = std::sin(widest);
-        for (std::size_t i = 0; i < dim_; ++i) e[i] = cosine * u[i] + sine * spare_[i];
+        combine(cosine, u, sine, spare_.data(), e);
         normalise(e, dim_);
     }
 

@@ -65,7 +65,8 @@ class Columns:
     scan_direction : (capacity, dim) float32
         The same, rounded, for the scan.
     embedding : (capacity, dim) float32 or float64
-        As the embedder returned them. The first batch fixes the type; a float64 one promotes the column.
+        As the embedder returned them, at least `high_water` rows. The first batch fixes the type; a float64
+        one promotes the column.
     radius : (capacity,) float64
         Hyperbolic depth, computed from the level.
     level : (capacity,) int32
@@ -159,13 +160,17 @@ class Columns:
     def reserve(self, count: int, embedding_dtype: Any = None) -> None:
         """Make room for `count` more memories, so that nothing after it can run out of memory half-way."""
         self._grow(self.high_water + max(0, count - len(self._free_rows)))
+        if embedding_dtype is not None:
+            self._grow_embedding(embedding_dtype)
+
+    def _grow_embedding(self, dtype: Any) -> None:
         column = self.embedding
-        if embedding_dtype is None:
+        if self.n == 0:
+            self.embedding = np.empty((0, self.dim), dtype)  # the first batch makes the column
             return
-        if len(column) == 0:
-            self.embedding = np.empty((self.capacity, self.dim), embedding_dtype)
-        elif embedding_dtype == np.float64 and column.dtype == np.float32:
-            self.embedding = self._grown_matrix(column, np.float64, self.capacity)
+        wider = np.promote_types(column.dtype, dtype)
+        if wider != column.dtype or len(column) < self.capacity:
+            self.embedding = self._grown_matrix(column, wider, self.capacity)
 
     def allocate(self, count: int) -> Rows:
         """`count` blank rows with consecutive `order`; the caller fills them and sets `row_of`."""
@@ -209,8 +214,6 @@ class Columns:
             setattr(self, name, grown)
         for name, dtype in VECTORS.items():
             setattr(self, name, self._grown_matrix(getattr(self, name), dtype, capacity))
-        if len(self.embedding):
-            self.embedding = self._grown_matrix(self.embedding, self.embedding.dtype, capacity)
 
     def _grown_matrix(self, old: NDArray[Any], dtype: Any, capacity: int) -> NDArray[Any]:
         grown = np.empty((capacity, self.dim), dtype)
@@ -250,6 +253,7 @@ class Columns:
             self._start_over()
 
     def _start_over(self) -> None:
+        self.embedding = np.empty((0, self.dim), np.float32)
         self.high_water = 0
         self._free_rows.clear()
         self.ids.clear()
@@ -260,9 +264,18 @@ class Columns:
         self._emptied_at = self.structure_version
 
     def set_embeddings(self, rows: Rows, embeddings: NDArray[Any]) -> None:
-        """Keep what the embedder returned, (len(rows), dim) float32 or float64; after `reserve`."""
+        """Keep what the embedder returned, (len(rows), dim) float32 or float64; after `reserve`.
+
+        The first batch of a store becomes the column itself, where it owns its memory.
+        """
         first, last = int(rows[0]), int(rows[-1])
-        if last - first == len(rows) - 1 and bool(np.all(np.diff(rows) == 1)):
+        if len(self.embedding) == 0:
+            owned = embeddings.flags.owndata and embeddings.flags.writeable
+            self.embedding = embeddings if owned else embeddings.copy()
+            return
+        if len(rows) == 1:
+            self.embedding[first] = embeddings[0]
+        elif last - first == len(rows) - 1 and bool((rows[1:] > rows[:-1]).all()):
             self.embedding[first : last + 1] = embeddings  # a slice, several times faster
         else:
             self.embedding[rows] = embeddings
