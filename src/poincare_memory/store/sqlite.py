@@ -97,7 +97,7 @@ def _rows(archive: Archive) -> Iterator[tuple[Any, ...]]:
 
 def _blobs(matrix: Floats) -> Iterator[memoryview]:
     """Each row as little-endian float64 bytes, without a copy."""
-    data = memoryview(np.ascontiguousarray(matrix, "<f8").reshape(-1)).cast("B")
+    data = np.ascontiguousarray(matrix, "<f8").reshape(-1).data.cast("B")
     width = 8 * matrix.shape[1]
     return (data[start : start + width] for start in range(0, len(data), width))
 
