@@ -24,8 +24,9 @@ constexpr double kAtanhClampFloat16 = 1.0 - 1e-3;
 constexpr double kTanhClamp = 15.0;  // the public tanh clips its argument to ±15
 constexpr double kTiny = 1e-15;      // guard of the public safe_div
 
-constexpr double kDefaultConeK = 0.1;                     // K of the entailment cones (Ganea et al. 2018)
-constexpr double kMinWeight = 1e-6;                       // floor of every time weight
+constexpr double kDefaultConeK = 0.1;    // K of the entailment cones (Ganea et al. 2018)
+constexpr double kConeTolerance = 1e-9;  // energy up to which a point counts as inside its cone
+constexpr double kMinWeight = 1e-6;      // floor of every time weight
 constexpr double kLogMinWeight = -13.815510557964274104;  // ln(kMinWeight)
 constexpr double kLogSpaceRadius = 40;  // √c·(r+s) from which distances are ranked by ln q (design §3)
 

@@ -179,3 +179,17 @@ def cone_angles(x: _Rows, y: _Rows, curvature: float, out: _Float64Array, thread
 
 # decimal.pxi
 def decimal_lists(rows: _Float64Array) -> list[str]: ...
+
+# cone_members.pxi
+def cone_members(
+    direction: _Float64Array,
+    scan_direction: npt.NDArray[np.float32],
+    radius: _Float64Array,
+    directed: npt.NDArray[np.uint8],
+    count: int,
+    rows: npt.NDArray[np.int32] | None,
+    apex: int,
+    K: float,
+    curvature: float,
+    threads: int = 0,
+) -> tuple[npt.NDArray[np.int32], _Float64Array]: ...

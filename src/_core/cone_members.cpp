@@ -1,0 +1,119 @@
+#include "cone_members.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "distance_bound.hpp"
+#include "numerics.hpp"
+#include "polar.hpp"
+#include "rows.hpp"
+#include "threads.hpp"
+
+namespace poincare {
+namespace {
+
+constexpr double kOutside = std::numeric_limits<double>::infinity();
+constexpr std::size_t kBlock = 256;
+constexpr std::size_t kGrain = 1 << 22;  // floats a thread at least
+
+// The largest chord² (from above) at which a point of radius S can belong to the cone.
+//
+// On a sphere that encloses the apex (S > R) the angle Ξ grows with the chord: bisection. On one that does
+// not, Ξ ≥ π − arcsin(sinh S / sinh R) ≥ π/2 ≥ ψ, and Ξ comes within kConeTolerance of π/2 only for S → R and
+// θ → 0; chords that short are left to the exact test.
+double farthest_chord(const ConeApex& apex, double R, double S) {
+    constexpr double kShort = 1e-6;
+    if (apex.half_aperture() >= kPi) return 4;
+    if (S <= R) return kShort;
+    double inside = 0, outside = 4;
+    for (int step = 0; step < 40; ++step) {
+        const double middle = (inside + outside) / 2;
+        (apex.energy(S, middle, 4 - middle) <= kConeTolerance ? inside : outside) = middle;
+    }
+    return outside + kShort;
+}
+
+class Cone {
+  public:
+    Cone(const ConeColumns& columns, std::size_t apex, double K, double sqrt_c)
+        : columns_(columns),
+          direction_(columns.direction + apex * columns.dim),
+          R_(columns.directed[apex] ? sqrt_c * columns.radius[apex] : 0.0),  // without direction: the origin
+          sqrt_c_(sqrt_c),
+          apex_(R_, K),
+          chord_error_(2 * dot_f32_error(columns.dim) + 4e-9) {}
+
+    // Whether float32 cannot exclude the row.
+    bool may_hold(std::size_t row, float dot) {
+        if (!columns_.directed[row]) return true;
+        const double S = sqrt_c_ * columns_.radius[row];
+        if (!known_ || S != last_radius_) {
+            last_radius_ = S;
+            farthest_ = memo(S);
+            known_ = true;
+        }
+        return 2.0 - 2.0 * static_cast<double>(dot) - chord_error_ <= farthest_;
+    }
+
+    double energy(std::size_t row) const {
+        if (R_ == 0) return 0;
+        if (!columns_.directed[row]) return apex_.energy(0, 0, 4);
+        const double chord_squared =
+            squared_gap(direction_, columns_.direction + row * columns_.dim, columns_.dim);
+        return apex_.energy(sqrt_c_ * columns_.radius[row], chord_squared, std::max(0.0, 4 - chord_squared));
+    }
+
+  private:
+    double memo(double S) {
+        for (const auto& [radius, farthest] : remembered_)
+            if (radius == S) return farthest;
+        const double farthest = farthest_chord(apex_, R_, S);
+        if (remembered_.size() < 256) remembered_.emplace_back(S, farthest);
+        return farthest;
+    }
+
+    const ConeColumns& columns_;
+    const double* direction_;
+    double R_;
+    double sqrt_c_;
+    ConeApex apex_;
+    double chord_error_;
+    bool known_ = false;
+    double last_radius_ = 0;
+    double farthest_ = 0;
+    std::vector<std::pair<double, double>> remembered_;  // levels are few
+};
+
+}  // namespace
+
+ConeMembers cone_members(const ConeColumns& columns, const std::int32_t* rows, std::size_t count,
+                         std::int32_t apex, double K, double sqrt_c, int threads) {
+    const std::size_t apex_row = static_cast<std::size_t>(apex);
+    const std::unique_ptr<double[]> energies(new double[std::max<std::size_t>(count, 1)]);
+    const float* query = columns.scan_direction + apex_row * columns.dim;
+    parallel_ranges(count, threads_for(threads, count * columns.dim, kGrain),
+                    [&](std::size_t begin, std::size_t end) {
+                        Cone cone(columns, apex_row, K, sqrt_c);
+                        float dots[kBlock];
+                        for (std::size_t block = begin; block < end; block += kBlock) {
+                            const std::size_t stop = std::min(end, block + kBlock);
+                            dots_f32(query, columns.scan_direction, rows ? rows + block : nullptr, block,
+                                     stop - block, columns.dim, dots);
+                            for (std::size_t i = block; i < stop; ++i) {
+                                const std::size_t row = rows ? static_cast<std::size_t>(rows[i]) : i;
+                                const bool asked = row != apex_row && cone.may_hold(row, dots[i - block]);
+                                energies[i] = asked ? cone.energy(row) : kOutside;
+                            }
+                        }
+                    });
+    ConeMembers members;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!(energies[i] <= kConeTolerance)) continue;
+        members.rows.push_back(rows ? rows[i] : static_cast<std::int32_t>(i));
+        members.energies.push_back(energies[i]);
+    }
+    return members;
+}
+
+}  // namespace poincare
