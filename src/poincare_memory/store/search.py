@@ -1,7 +1,7 @@
 """Search of a store: which memories compete, what each scores, and the best of them.
 
-Embedder, clock, filter functions and policies of the user's own run with no lock held. Rows that they were asked
-about are known again by their serial number (`Columns.order`): what was removed meanwhile drops out.
+Embedder, clock, filter functions and policies of the user's own run with no lock held. Rows that they were
+asked about are known again by their serial number (`Columns.order`): what was removed meanwhile drops out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from .records import SearchResult
 from .state import finite, metric_name
 
 if TYPE_CHECKING:
+    from ..index import Backend
     from .columns import Columns, Rows
+    from .shell_index import ShellIndex
     from .state import Metric, Store
 
 MODES: Final = ("nearest", "subtree", "children", "ancestors", "siblings", "cone")
@@ -129,6 +131,15 @@ def search(
     return results
 
 
+def build_index(store: Store, backend: Backend = "auto") -> ShellIndex:
+    """Build, or build again, the index of a store; see `Memory.build_index`."""
+    from .shell_index import ShellIndex
+
+    with store.lock.write():  # so that no write falls between building and keeping in step
+        store.index = ShellIndex(store, backend)
+    return store.index
+
+
 # --- arguments ----------------------------------------------------------------------------------------------
 
 
@@ -218,7 +229,13 @@ def _competing(store: Store, request: Request) -> Candidates:
         raise KeyError(f"unknown id {request.root!r:.80}")
     if request.mode == "cone":
         return _inside_cone(store, row)
-    rows = getattr(columns, f"{request.mode}_rows" if request.mode != "ancestors" else "ancestor_rows")(row)
+    related = {
+        "subtree": columns.subtree_rows,
+        "children": columns.children_rows,
+        "ancestors": columns.ancestor_rows,
+        "siblings": columns.sibling_rows,
+    }
+    rows = related[request.mode](row)
     return Candidates(rows, len(rows))
 
 
@@ -377,11 +394,13 @@ class Ranking:
         index, place = self._store.index, self._place
         if index is None or place is None or place.direction is None or candidates.weights is not None:
             return None
-        mask = candidates.mask
-        passing = candidates.count if mask is None else int(np.count_nonzero(mask))
+        mask, allowed, passing = candidates.mask, None, candidates.count
+        if mask is not None:
+            passing = int(np.count_nonzero(mask))
+            allowed = np.zeros(self._store.columns.capacity, np.uint8)
+            allowed[candidates.row_numbers()] = mask
         if passing < GRAPH_FROM_PASSING:
             return None
-        allowed = None if mask is None else self._mask_of_rows(candidates)
         wanted = max(64, self._request.k * max(1, self._request.oversample))
         most = self._most_besides_distance()
         while wanted * GRAPH_SHARE <= passing:
@@ -395,11 +414,6 @@ class Ranking:
                 return [self._at_row(candidates, hit) for hit in hits[:k]]
             wanted *= 4
         return None
-
-    def _mask_of_rows(self, candidates: Candidates) -> NDArray[np.uint8]:
-        allowed = np.zeros(self._store.columns.capacity, np.uint8)
-        allowed[candidates.row_numbers()] = candidates.mask
-        return allowed
 
     def _scored(self, found: NDArray[Any]) -> list[Hit]:
         """Exact scores of rows, best first, ties by age; the position of a hit is its row."""
