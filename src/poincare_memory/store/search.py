@@ -21,12 +21,12 @@ from ..retrieval.filters import MetadataFilter, RecordFilter, compile_filter
 from ..temporal.compiled import checked_weights, compile_policy
 from ..temporal.instants import from_micros, to_micros
 from .records import SearchResult
+from .shell_index import ShellIndex
 from .state import finite, metric_name
 
 if TYPE_CHECKING:
     from ..index import Backend
     from .columns import Columns, Rows
-    from .shell_index import ShellIndex
     from .state import Metric, Store
 
 MODES: Final = ("nearest", "subtree", "children", "ancestors", "siblings", "cone")
@@ -133,11 +133,9 @@ def search(
 
 def build_index(store: Store, backend: Backend = "auto") -> ShellIndex:
     """Build, or build again, the index of a store; see `Memory.build_index`."""
-    from .shell_index import ShellIndex
-
     with store.lock.write():  # so that no write falls between building and keeping in step
-        store.index = ShellIndex(store, backend)
-    return store.index
+        index = store.index = ShellIndex(store, backend)
+    return index
 
 
 # --- arguments ----------------------------------------------------------------------------------------------
