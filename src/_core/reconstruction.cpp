@@ -1,1 +1,196 @@
 #include "reconstruction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "cpu.hpp"
+#include "lanes.hpp"
+#include "threads.hpp"
+
+namespace poincare {
+namespace {
+
+constexpr std::size_t kBlock = 64;        // candidates whose keys are in L1 at once
+constexpr std::size_t kAtOnce = 16;       // of them, whose sums are in registers at once
+constexpr std::size_t kFewRelated = 24;   // up to here comparing with each beats binary search
+constexpr std::size_t kGrain = 1u << 20;  // coordinates a thread should have to look at
+constexpr double kRounding = 1 + 1e-14;   // more than a product and a quotient can differ by rounding
+
+// Candidates in blocks, within a block coordinate by coordinate: a distance is then a sum within one lane, in
+// the order of the coordinates at every SIMD level. Rows past the end are NaN, which is never near.
+struct Candidates {
+    Candidates(const double* points, const double* scale_of, std::size_t n, std::size_t d)
+        : dim(d),
+          blocks((n + kBlock - 1) / kBlock),
+          coordinate(blocks * kBlock * d, std::numeric_limits<double>::quiet_NaN()),
+          scale(blocks * kBlock, 1.0) {
+        for (std::size_t i = 0; i < n; ++i) {
+            double* const column = &coordinate[i / kBlock * kBlock * d + i % kBlock];
+            for (std::size_t c = 0; c < d; ++c) column[c * kBlock] = points[i * d + c];
+            scale[i] = scale_of[i];
+        }
+    }
+    std::size_t dim, blocks;
+    std::vector<double> coordinate, scale;
+};
+
+struct Scratch {
+    std::vector<double> key;          // of the related nodes, sorted
+    std::vector<std::int64_t> below;  // nodes that are at most as far
+    std::vector<std::int64_t> below_lanes;
+    double gap[kBlock], candidate_key[kBlock];
+};
+
+template <std::size_t N>
+POINCARE_INLINE void block_gaps(const double* block, std::size_t dim, const double* u, double* gap) {
+    constexpr std::size_t parts = kAtOnce / N;
+    for (std::size_t first = 0; first < kBlock; first += kAtOnce) {
+        Lanes<double, N> sum[parts] = {}, difference;
+        for (std::size_t c = 0; c < dim; ++c) {
+            for (std::size_t i = 0; i < parts; ++i) {
+                load(difference, block + c * kBlock + first + i * N);
+                difference = difference - u[c];
+                sum[i] = sum[i] + difference * difference;
+            }
+        }
+        for (std::size_t i = 0; i < parts; ++i) store(gap + first + i * N, sum[i]);
+    }
+}
+
+POINCARE_INLINE double one_gap(const double* x, const double* u, std::size_t dim) {
+    double sum = 0;
+    for (std::size_t c = 0; c < dim; ++c) sum += (x[c] - u[c]) * (x[c] - u[c]);
+    return sum;
+}
+
+// Number of keys in each lane that are at most `limit`, added to `count`.
+template <std::size_t N>
+POINCARE_INLINE void count_lanes(const double* key, double limit, std::int64_t* count) {
+#if defined(__GNUC__) || defined(__clang__)
+    Lanes<std::int64_t, N> sum;
+    Lanes<double, N> keys;
+    load(sum, count);
+    for (std::size_t j = 0; j < kBlock; j += N) {
+        load(keys, key + j);
+        sum = sum - (keys <= limit);  // true is -1
+    }
+    store(count, sum);
+#else
+    for (std::size_t j = 0; j < kBlock; ++j) count[j % N] += key[j] <= limit;
+#endif
+}
+
+// Counts the candidates of a block at the related keys that they do not exceed.
+template <std::size_t N>
+POINCARE_INLINE void count_block(const double* scale, Scratch& w) {
+    const std::size_t m = w.key.size();
+    for (std::size_t j = 0; j < kBlock; ++j) w.candidate_key[j] = w.gap[j] / scale[j];
+    if (m <= kFewRelated) {
+        for (std::size_t i = 0; i < m; ++i) count_lanes<N>(w.candidate_key, w.key[i], &w.below_lanes[i * N]);
+        return;
+    }
+    for (std::size_t j = 0; j < kBlock; ++j) {
+        if (!(w.candidate_key[j] <= w.key[m - 1])) continue;
+        const auto at = std::lower_bound(w.key.begin(), w.key.end(), w.candidate_key[j]);
+        ++w.below[static_cast<std::size_t>(at - w.key.begin())];  // made a running sum afterwards
+    }
+}
+
+template <std::size_t N>
+POINCARE_INLINE void count_candidates(const Candidates& all, const double* u, Scratch& w) {
+    const double farthest = w.key.back() * kRounding;
+    for (std::size_t b = 0; b < all.blocks; ++b) {
+        const double* const scale = &all.scale[b * kBlock];
+        block_gaps<N>(&all.coordinate[b * kBlock * all.dim], all.dim, u, w.gap);
+        int near = 0;
+        for (std::size_t j = 0; j < kBlock; ++j) near |= w.gap[j] <= farthest * scale[j];
+        if (near) count_block<N>(scale, w);
+    }
+    const std::size_t m = w.key.size();
+    if (m <= kFewRelated) {
+        for (std::size_t i = 0; i < m * N; ++i) w.below[i / N] += w.below_lanes[i];
+    } else {
+        for (std::size_t i = 1; i < m; ++i) w.below[i] += w.below[i - 1];
+    }
+}
+
+// One query, its related nodes ranked by w.key and w.below. The query itself (key 0) is below every key.
+void rank_related(const Scratch& w, double& average_precision, std::int64_t& rank_sum) {
+    const std::size_t m = w.key.size();
+    double precision = 0;
+    rank_sum = 0;
+    std::size_t tied_to = 0;  // related nodes at most as far as the i-th
+    for (std::size_t i = 0; i < m; ++i) {
+        while (tied_to < m && w.key[tied_to] <= w.key[i]) ++tied_to;
+        const std::int64_t unrelated = w.below[i] - 1 - static_cast<std::int64_t>(tied_to);
+        const std::int64_t place = static_cast<std::int64_t>(i) + 1;
+        precision += static_cast<double>(place) / static_cast<double>(place + unrelated);
+        rank_sum += 1 + unrelated;
+    }
+    average_precision = precision / static_cast<double>(m);
+}
+
+struct Ranking {
+    const double* points;
+    const double* scale;
+    const Candidates& all;
+    const RelatedNodes& related;
+    double* average_precision;
+    std::int64_t* rank_sum;
+
+    template <std::size_t N>
+    POINCARE_INLINE void run(std::size_t begin, std::size_t end) const {
+        Scratch w;
+        for (std::size_t q = begin; q < end; ++q) {
+            const double* const u = points + static_cast<std::size_t>(related.query[q]) * all.dim;
+            w.key.clear();
+            for (std::int64_t i = related.start[q]; i < related.start[q + 1]; ++i) {
+                const std::size_t node = static_cast<std::size_t>(related.related[i]);
+                w.key.push_back(one_gap(points + node * all.dim, u, all.dim) / scale[node]);
+            }
+            std::sort(w.key.begin(), w.key.end());
+            w.below.assign(w.key.size(), 0);
+            w.below_lanes.assign(kFewRelated * N, 0);
+            count_candidates<N>(all, u, w);
+            rank_related(w, average_precision[q], rank_sum[q]);
+        }
+    }
+};
+
+void rank_baseline(const Ranking& ranking, std::size_t begin, std::size_t end) {
+    ranking.run<2>(begin, end);
+}
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+__attribute__((target("avx2"))) void rank_avx2(const Ranking& ranking, std::size_t begin, std::size_t end) {
+    ranking.run<4>(begin, end);
+}
+__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))) void rank_avx512(const Ranking& ranking,
+                                                                               std::size_t begin,
+                                                                               std::size_t end) {
+    ranking.run<8>(begin, end);
+}
+#endif
+
+void rank(const Ranking& ranking, std::size_t begin, std::size_t end) {
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+    if (simd_level() == SimdLevel::avx512) return rank_avx512(ranking, begin, end);
+    if (simd_level() == SimdLevel::avx2) return rank_avx2(ranking, begin, end);
+#endif
+    rank_baseline(ranking, begin, end);
+}
+
+}  // namespace
+
+void reconstruction_ranks(const double* points, const double* scale, std::size_t nodes, std::size_t dim,
+                          const RelatedNodes& related, int threads, double* average_precision,
+                          std::int64_t* rank_sum) {
+    const Candidates all(points, scale, nodes, dim);
+    const Ranking ranking{points, scale, all, related, average_precision, rank_sum};
+    const int used = threads_for(threads, related.queries * nodes * dim, kGrain);
+    parallel_ranges(related.queries, used,
+                    [&](std::size_t begin, std::size_t end) { rank(ranking, begin, end); });
+}
+
+}  // namespace poincare

@@ -1,3 +1,24 @@
+// Ranks of related nodes among all others, by distance from each query (reconstruction of Nickel & Kiela
+// 2017).
 #pragma once
 
-namespace poincare {}
+#include <cstddef>
+#include <cstdint>
+
+namespace poincare {
+
+struct RelatedNodes {
+    const std::int32_t* query;    // node of each query
+    const std::int64_t* start;    // where its related nodes begin; one entry more than queries
+    const std::int32_t* related;  // without the query itself, each once
+    std::size_t queries;
+};
+
+// For each query the average precision, and the sum over its related nodes of 1 + the number of unrelated
+// nodes that are at most as far. The key |u−x|² / scale[x] grows with the distance from u: with
+// scale = 1 − c|x|² that in the ball, with scale = 1 the Euclidean one.
+void reconstruction_ranks(const double* points, const double* scale, std::size_t nodes, std::size_t dim,
+                          const RelatedNodes& related, int threads, double* average_precision,
+                          std::int64_t* rank_sum);
+
+}  // namespace poincare

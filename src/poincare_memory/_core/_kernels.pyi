@@ -1,11 +1,12 @@
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 _Float64Array = npt.NDArray[np.float64]
 _Int64Array = npt.NDArray[np.int64]
+_Real = TypeVar("_Real", np.float32, np.float64)
 
 # constants.pxi: numerics.hpp as Python sees it
 BALL_EPS_FLOAT64: float
@@ -193,3 +194,34 @@ def cone_members(
     curvature: float,
     threads: int = 0,
 ) -> tuple[npt.NDArray[np.int32], _Float64Array]: ...
+
+# training.pxi
+class TrainingRun:
+    def __init__(
+        self,
+        nodes: int,
+        source: npt.NDArray[np.int32],
+        target: npt.NDArray[np.int32],
+        start: npt.NDArray[np.int64] | None,
+        shifted: npt.NDArray[np.int32] | None,
+        negatives: int,
+        random: npt.NDArray[np.uint64],
+    ) -> None: ...
+
+def training_stride(dim: int, single: bool) -> int: ...
+def poincare_epoch(
+    run: TrainingRun, points: npt.NDArray[_Real], boundary_gap: npt.NDArray[_Real], learning_rate: float
+) -> float: ...
+def euclidean_epoch(run: TrainingRun, points: npt.NDArray[_Real], learning_rate: float) -> float: ...
+
+# reconstruction.pxi
+def reconstruction_ranks(
+    points: _Float64Array,
+    scale: _Float64Array,
+    query: npt.NDArray[np.int32],
+    start: _Int64Array,
+    related: npt.NDArray[np.int32],
+    threads: int,
+    average_precision: _Float64Array,
+    rank_sum: _Int64Array,
+) -> None: ...
