@@ -70,6 +70,41 @@ def row_dots_error(size_t dim):
     return c_dot_f32_error(dim)
 
 
+def unit_direction(const placed_float[::1] embedding not None, double[::1] direction not None):
+    """Fill `direction` with that of one embedding, to the bit as `place_rows` gives it to a root.
+
+    False, and zeros, where the embedding has no direction.
+    """
+    cdef size_t dim = embedding.shape[0]
+    if <size_t>direction.shape[0] != dim:
+        raise ValueError(f"direction: expected {dim} places, got {direction.shape[0]}")
+    if dim == 0:
+        return False
+    cdef vector[float] narrow
+    narrow.resize(dim)
+    cdef double radius = 0
+    cdef int32_t level = 0, parent = -1, row = 0
+    cdef uint8_t directed = 0
+    cdef PlacementRule rule
+    rule.base_depth = rule.depth_step = rule.sqrt_c = rule.cone_k = 1
+    rule.inherit = 0
+    rule.cone_constrained = False
+    cdef PlacementColumns[placed_float] columns
+    columns.embedding = &embedding[0]
+    columns.direction = &direction[0]
+    columns.scan_direction = narrow.data()
+    columns.radius = &radius
+    columns.level = &level
+    columns.parent = &parent
+    columns.directed = &directed
+    columns.dim = dim
+    if placed_float is float:
+        c_place_rows_f32(columns, &row, 1, rule, 1)
+    else:
+        c_place_rows_f64(columns, &row, 1, rule, 1)
+    return bool(directed)
+
+
 cdef _need_rows(str name, Py_ssize_t got, Py_ssize_t needed):
     if got < needed:
         raise ValueError(f"{name}: expected at least {needed} rows, got {got}")

@@ -192,22 +192,11 @@ def _whole(name: str, value: Any) -> int:
 
 def _place_query(store: Store, request: Request) -> Query:
     assert request.query is not None
-    embedding = embed_texts(store.embedder, [request.query])
+    embedding = embed_texts(store.embedder, [request.query])[0]
+    direction = np.empty(len(embedding))
+    directed = _kernels.unit_direction(embedding, direction)
     radius = store.base_depth if request.metric == "shell" else request.query_depth
-    return Query(unit_direction(embedding), radius)
-
-
-def unit_direction(embedding: NDArray[Any]) -> Float64Array | None:
-    """Direction of one embedding, (1, dim), to the bit as a stored root with it has; None for zero length."""
-    dim = embedding.shape[1]
-    direction, scan_direction = np.empty((1, dim)), np.empty((1, dim), np.float32)
-    directed, level = np.zeros(1, np.uint8), np.zeros(1, np.int32)
-    root, row = np.full(1, -1, np.int32), np.zeros(1, np.int32)
-    _kernels.place_rows(
-        embedding, direction, scan_direction, np.empty(1), level, root, directed, row,
-        1.0, 1.0, 0.0, 1.0, False, _kernels.DEFAULT_CONE_K, 1,
-    )  # fmt: skip
-    return direction[0] if directed[0] else None
+    return Query(direction if directed else None, radius)
 
 
 # --- who competes -------------------------------------------------------------------------------------------
@@ -310,25 +299,19 @@ def _ranked(
     moment: int,
 ) -> tuple[list[SearchResult], Rows, NDArray[np.int64]]:
     """Results, their rows and the rows' serial numbers; under the read lock."""
-    columns = store.columns
-    ranking = Ranking(store, request, place, factors, moment)
-    hits = ranking.best(candidates)
-    rows = np.array([candidates.row(hit[0]) for hit in hits], dtype=np.int32)
-    radii = columns.radius[rows].tolist()
-    records = columns.records(rows)
-    energies, weights = candidates.energies, candidates.weights
-    results = [
-        SearchResult(
-            record,
-            score,
-            distance,
-            weight if weights is None else float(weights[position]),
-            depth,
-            None if energies is None else float(energies[position]),
-        )
-        for (position, score, distance, weight), record, depth in zip(hits, records, radii, strict=True)
-    ]
-    return results, rows, columns.order[rows]
+    columns, energies, weights = store.columns, candidates.energies, candidates.weights
+    results, rows = [], []
+    for position, score, distance, weight in Ranking(store, request, place, factors, moment).best(candidates):
+        row = candidates.row(position)
+        result = SearchResult(columns.record(row), score, distance, weight, float(columns.radius[row]))
+        if weights is not None:
+            result.time_weight = float(weights[position])
+        if energies is not None:
+            result.cone_energy = float(energies[position])
+        results.append(result)
+        rows.append(row)
+    found = np.array(rows, dtype=np.int32)
+    return results, found, columns.order[found]
 
 
 class Ranking:
@@ -406,8 +389,9 @@ class Ranking:
             if found is None:
                 return None
             hits = self._scored(found)
-            farthest = max(distance for _, _, distance, _ in hits)
-            k = self._request.k
+            k, directed = self._request.k, self._store.columns.directed
+            # Rows without direction are all fetched, and far: they tell nothing about those that were not.
+            farthest = max((distance for row, _, distance, _ in hits if directed[row]), default=0.0)
             if len(hits) >= k and hits[k - 1][1] > -farthest + most:
                 return [self._at_row(candidates, hit) for hit in hits[:k]]
             wanted *= 4
