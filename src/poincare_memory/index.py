@@ -67,7 +67,7 @@ class MIPSIndex:
     >>> index = MIPSIndex(ball).build(np.array([[0.1, 0.1], [0.5, 0.5], [-0.4, 0.2]]))
     >>> indices, scores = index.query(np.array([0.45, 0.5]), k=2)
     >>> indices.tolist(), scores.round(3).tolist()
-    ([1, 0], [-1.022, -1.986])
+    ([1, 0], [-1.018, -2.053])
     """
 
     def __init__(
