@@ -24,10 +24,11 @@ geometry.poincare
 geometry.lorentz
 geometry
 embed.protocol
+embed.embedding
 embed.hashing
+embed.function
 embed.sentence
 embed.base
-embed.embedding
 embed.specs
 embed.projection
 embed

@@ -196,6 +196,17 @@ def cone_members(
     threads: int = 0,
 ) -> tuple[npt.NDArray[np.int32], _Float64Array]: ...
 
+# hashing.pxi
+def hash_texts(
+    texts: list[str] | tuple[str, ...],
+    dim: int,
+    shortest: int,
+    longest: int,
+    seed: int,
+    out: _Float64Array,
+    threads: int = 0,
+) -> None: ...
+
 # training.pxi
 class TrainingRun:
     def __init__(

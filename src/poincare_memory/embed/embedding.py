@@ -1,0 +1,150 @@
+"""The door for embedders: what they are, what they are given, what they return."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .protocol import Embedder, FloatArray
+
+__all__ = ["as_embeddings", "check_embedder", "checked_dim", "embed_texts", "text_list"]
+
+
+def text_list(texts: Iterable[str]) -> list[str]:
+    """``texts`` as a new list of str.
+
+    Raises
+    ------
+    TypeError
+        If it is one string (whose characters would count as texts), or not all of it is str.
+
+    Examples
+    --------
+    >>> text_list(("a", "b"))
+    ['a', 'b']
+    """
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"texts: expected a sequence of str, got one {type(texts).__name__}: pass [text]")
+    listed = list(texts)
+    for i, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise TypeError(f"texts[{i}]: expected a str, got {type(text).__name__} {text!r:.80}")
+    return listed
+
+
+def checked_dim(value: object, name: str = "dim", least: int = 1) -> int:
+    """``value`` as a plain int of at least ``least``; NumPy integers are welcome, bool and float are not."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {type(value).__name__} {value!r:.80}") from None
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {number}")
+    return number
+
+
+def check_embedder(embedder: Any) -> Embedder:
+    """``embedder`` itself, if it has a positive integer ``dim`` and a method ``embed``.
+
+    Raises
+    ------
+    TypeError
+        If it is not an embedder; for a bare function the message says how to wrap it.
+    ValueError
+        If its ``dim`` is below 1.
+    """
+    if isinstance(embedder, type):
+        name = embedder.__name__
+        raise TypeError(f"embedder: expected an object, got the class {name}: pass {name}(...)")
+    if not callable(getattr(embedder, "embed", None)):
+        if callable(embedder):
+            raise TypeError(
+                f"embedder: expected an object with dim and embed(texts), got the callable {embedder!r:.80}: "
+                "wrap it as CallableEmbedder(fn, dim), dim being the length of its vectors"
+            )
+        raise TypeError(
+            "embedder: expected an object with dim and embed(texts), "
+            f"got {type(embedder).__name__} {embedder!r:.80}"
+        )
+    if not hasattr(embedder, "dim"):
+        raise TypeError(
+            f"embedder: {type(embedder).__name__} has embed(texts) but no dim, the length of its vectors"
+        )
+    checked_dim(embedder.dim, f"{type(embedder).__name__}.dim")
+    checked: Embedder = embedder
+    return checked
+
+
+def embed_texts(embedder: Embedder, texts: Sequence[str]) -> FloatArray:
+    """Embeddings of ``texts`` as an array of the caller's own.
+
+    Returns
+    -------
+    ndarray of shape (n, dim), C-contiguous
+        float32 if that is what the embedder computes in (or float16), float64 otherwise. A copy: an embedder
+        may use its buffer again.
+
+    Raises
+    ------
+    ValueError
+        If the embedder does not return n rows of ``dim`` finite numbers.
+
+    Examples
+    --------
+    >>> from poincare_memory import HashingEmbedder
+    >>> embed_texts(HashingEmbedder(dim=64), ["one", "two"]).shape
+    (2, 64)
+    """
+    listed = text_list(texts)
+    dim = operator.index(embedder.dim)
+    if not listed:
+        return np.empty((0, dim))
+    n = len(listed)
+    return as_embeddings(embedder.embed(listed), n, dim, f"{type(embedder).__name__}.embed")
+
+
+def as_embeddings(returned: Any, n: int, dim: int, source: str) -> FloatArray:
+    """What ``source`` returned for ``n`` texts as a new array (n, dim), float32 or float64, all finite.
+
+    Arrays, nested lists, generators and tensors that NumPy can read are welcome.
+    """
+    array = _numbers(returned, n, dim, source)
+    if array.shape != (n, dim):
+        raise ValueError(f"{source} returned shape {array.shape}, expected {(n, dim)}: one row a text")
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise ValueError(
+            f"{source} returned {array[row, column]} at place {column} of the embedding of text {row}; "
+            "expected finite numbers"
+        )
+    return array
+
+
+def _numbers(returned: Any, n: int, dim: int, source: str) -> FloatArray:
+    try:
+        array = np.asarray(_on_host(returned))
+        if array.dtype.kind not in "fiubO":
+            raise TypeError(f"numbers of type {array.dtype}")
+        single = array.dtype in (np.float32, np.float16)
+        return np.array(array, dtype=np.float32 if single else np.float64, order="C", copy=True)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(
+            f"{source} returned no array of real numbers but {type(returned).__name__} {returned!r:.80}; "
+            f"expected an array of shape {(n, dim)}"
+        ) from error
+
+
+def _on_host(returned: Any) -> Any:
+    """Generators as lists; tensors without gradient and in main memory, alone or in a list."""
+    if hasattr(returned, "detach"):
+        return returned.detach().cpu()
+    if hasattr(returned, "__array__"):
+        return returned
+    if isinstance(returned, Iterable) and not isinstance(returned, (str, bytes)):
+        return [_on_host(row) if hasattr(row, "detach") else row for row in returned]
+    return returned
