@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from reference.harness import REFERENCE_VERSION, Reference, install
+
+# A busy machine is slow, not wrong; the suite's own timeout catches what hangs.
+settings.register_profile("suite", deadline=None)
+settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")

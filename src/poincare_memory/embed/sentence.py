@@ -37,9 +37,7 @@ class SentenceTransformerEmbedder:
     384
     """
 
-    def __init__(
-        self, model_name: str = "sentence-transformers/all-MiniLM-L6-v2", **kwargs: object
-    ) -> None:
+    def __init__(self, model_name: str = "sentence-transformers/all-MiniLM-L6-v2", **kwargs: object) -> None:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:

@@ -15,7 +15,7 @@ _HASHING = "hashing"
 
 
 def embedder_spec(embedder: Embedder) -> dict[str, Any]:
-    """JSON value of an embedder. Any but the hashing one, its subclasses included, leaves its name and length.
+    """JSON value of an embedder. Any but HashingEmbedder itself, also a subclass, leaves its name and length.
 
     Examples
     --------
