@@ -10,8 +10,8 @@ constexpr double kBallEpsFloat64 = 1e-5;
 constexpr double kBallEpsFloat32 = 4e-3;
 constexpr double kBallEpsFloat16 = 1e-2;
 
-// Largest norm, in units of the ball's radius, that a point is given: four units in the last place below 1, so
-// that rounding the components cannot carry it out of the ball. Hyperbolic radius 36.04, 15.94 and 6.93.
+// Largest norm, in units of the ball's radius, that a point is given: four units in the last place below 1,
+// so that rounding the components cannot carry it out of the ball. Hyperbolic radius 36.04, 15.94 and 6.93.
 constexpr double kLargestNormFloat64 = 1.0 - 0x1p-51;
 constexpr double kLargestNormFloat32 = 1.0 - 0x1p-22;
 constexpr double kLargestNormFloat16 = 1.0 - 0x1p-9;
@@ -35,6 +35,7 @@ constexpr double kSafeSquareLow = 1e-280;
 constexpr double kSafeSquareHigh = 1e280;
 constexpr double kCancelledSquare = 1e-26;  // squared length that is left of unit vectors which cancelled
 constexpr double kConeMargin = 1e-12;       // share of the cone's angle that its wall keeps free
+constexpr double kDirectionNoise = 5e-16;   // rounding of a unit vector, as an angle
 constexpr double kLargestPointNorm = 1.0 - 2e-15;  // √c·norm of stored points that tanh would round to 1
 
 // "No instant": an absent valid_from, valid_until or last_accessed in an int64 microsecond column.

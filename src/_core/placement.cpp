@@ -105,10 +105,17 @@ class Placer {
         const double Y = std::asin(std::min(1.0, std::sin(psi) * std::exp(log_sinh(R) - log_sinh(S))));
         // cosh(x)/cosh(y) = e^(x−y)·(1+e^−2x)/(1+e^−2y) with x − y = −R
         const double ratio = std::exp(-R) * (1 + std::exp(R - S)) / (1 + std::exp(-R - S));
-        const double widest = 2 * std::atan(ratio * std::tan((psi - Y) / 2)) * (1 - kConeMargin);
+        // θmax shrinks as e^−2R: from R ≈ 18 on, the parent's own direction is the only one in float64 that
+        // fits.
+        const double widest =
+            2 * std::atan(ratio * std::tan((psi - Y) / 2)) * (1 - kConeMargin) - kDirectionNoise;
         const double gap = squared_gap(u, e, dim_);
         const double angle = 2 * std::atan2(std::sqrt(gap), std::sqrt(squared_sum(u, e, dim_)));
         if (angle <= widest) return;
+        if (widest <= 0) {
+            std::copy(u, u + dim_, e);
+            return;
+        }
         // The part of e at right angles to u; e − u is exact where the two are near.
         for (std::size_t i = 0; i < dim_; ++i) spare_[i] = (e[i] - u[i]) + gap / 2 * u[i];
         const bool sideways = dot(spare_.data(), spare_.data(), dim_) > kCancelledSquare
