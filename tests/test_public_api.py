@@ -69,8 +69,9 @@ def compare_members(where: str, ours: Mapping[str, Any], theirs: Mapping[str, An
         elif other["binding"] != "value":
             found += differences(f"{where}.{name}", mine["parameters"], other["parameters"])
     if theirs["fields"] is not None:
-        if (ours["fields"] or [])[: len(theirs["fields"])] != theirs["fields"]:
-            found.append(f"{where}: fields {ours['fields']} instead of {theirs['fields']}")
+        public = [field for field in theirs["fields"] if not field.startswith("_")]
+        if (ours["fields"] or [])[: len(public)] != public:
+            found.append(f"{where}: fields {ours['fields']} instead of {public}")
         if ours["frozen"] != theirs["frozen"]:
             found.append(f"{where}: frozen is {ours['frozen']} instead of {theirs['frozen']}")
     return found

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import subprocess
 import sys
 import unicodedata
 from typing import Any
@@ -109,3 +111,24 @@ def test_what_it_refuses() -> None:
     with pytest.raises(ValueError, match=r"out: expected shape \(1, 8\)"):
         _kernels.hash_texts(["a"], 8, 3, 5, 0, np.empty((2, 8)))
     assert hashed([]).shape == (0, 64)
+
+
+LEVEL_DIGEST = """
+import hashlib
+import numpy as np
+from poincare_memory._core import _kernels
+documents = [f"note {i}: user {i % 97} asked about topic {i * 7919 % 1013} été 漢字{i}" for i in range(300)]
+out = np.empty((len(documents), 64))
+_kernels.hash_texts(documents, 64, 2, 9, 3, out)
+print(hashlib.sha256(out.tobytes()).hexdigest())
+"""
+
+
+def test_every_simd_level_returns_the_same_bits() -> None:
+    digests = set()
+    for level in ("baseline", "avx2", "avx512"):  # one that the processor lacks runs as the best it has
+        environment = {**os.environ, "POINCARE_MEMORY_SIMD": level}
+        command = [sys.executable, "-c", LEVEL_DIGEST]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        digests.add(ran.stdout)
+    assert len(digests) == 1
