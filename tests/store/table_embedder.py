@@ -28,4 +28,6 @@ class CheapEmbedder:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float64]:
         sums = np.array([zlib.crc32(text.encode()) for text in texts], np.uint64)
-        return ((sums[:, None] * np.arange(1, 16, 2, dtype=np.uint64)) % np.uint64(1009)).astype(float) - 504.4
+        return ((sums[:, None] * np.arange(1, 16, 2, dtype=np.uint64)) % np.uint64(1009)).astype(
+            float
+        ) - 504.4

@@ -26,7 +26,9 @@ def trees(draw: st.DrawFn) -> tuple[list[list[float]], list[int]]:
     return vectors, [draw(st.integers(-1, i - 1)) for i in range(n)]
 
 
-def planted(vectors: Sequence[Any], parents: Sequence[int], dtype: Any = np.float64, **settings: Any) -> Memory:
+def planted(
+    vectors: Sequence[Any], parents: Sequence[int], dtype: Any = np.float64, **settings: Any
+) -> Memory:
     mem = Memory(TableEmbedder({str(i): v for i, v in enumerate(vectors)}, dtype), **settings)
     mem.add_many(
         {"text": str(i), "id": str(i), "parent": str(parent) if parent >= 0 else None}
@@ -223,7 +225,9 @@ def test_threads_change_nothing() -> None:
     from poincare_memory.store.placement import place
 
     rng = np.random.default_rng(5)
-    mem = planted(rng.normal(size=(4000, 64)), [-1 if i < 3 else int(rng.integers(0, i)) for i in range(4000)])
+    mem = planted(
+        rng.normal(size=(4000, 64)), [-1 if i < 3 else int(rng.integers(0, i)) for i in range(4000)]
+    )
     before = mem.points
     place(mem._store, mem._store.columns.live_rows(), threads=1)
     assert np.array_equal(mem.points, before)

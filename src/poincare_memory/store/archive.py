@@ -28,6 +28,7 @@ from .state import Store
 if TYPE_CHECKING:
     from ..embed.base import Embedder
     from ..temporal.policies import DecayPolicy
+    from .columns import Columns
 
 FORMAT = 1
 SETTINGS_IN_FILES = (
@@ -90,7 +91,7 @@ def archive_of(store: Store) -> Archive:
         }
         ids = list(columns.row_of)
         texts = [columns.texts[row] for row in rows.tolist()]
-        metas = [copy_metadata(columns.metas[row]) or {} for row in rows.tolist()]
+        metas = [_meta_of(columns, row) for row in rows.tolist()]
         names = columns.ids
         parent_ids = [names[parent] if parent >= 0 else None for parent in parents]
     fields: dict[str, list[Any]] = {"id": ids, "text": texts, "parent": parent_ids, "meta": metas}
@@ -98,6 +99,12 @@ def archive_of(store: Store) -> Archive:
     for name in ("t", "valid_from", "valid_until", "last_accessed"):
         fields[name] = [None if t is None else t.isoformat() for t in map(from_micros, numbers[name])]
     return Archive(config, fields, polar_to_ball(points, radius, store.ball.c), embeddings)
+
+
+def _meta_of(columns: Columns, row: int) -> dict[str, Any]:
+    """A checked copy: a live record's `meta` may hold anything by now."""
+    meta = columns.metas[row]
+    return (copy_metadata(meta, f"memory {columns.ids[row]!r}: meta") or {}) if meta else {}
 
 
 def _config_of(store: Store) -> dict[str, Any]:
