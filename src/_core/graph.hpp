@@ -92,8 +92,10 @@ class Graph {
         Nearest nearest(std::max(k, ef));
         const auto found =
             graph_->searchStopConditionClosest(query.data(), nearest, allowed ? &filter : nullptr);
-        for (const auto& [surrogate, node] : found) {
+        for (const auto& [surrogate, place] : found) {
             if (hits.size() >= k) break;
+            // hnswlib 0.8.0 returns its internal ids here, whose order is that in which threads came.
+            const std::size_t node = graph_->getExternalLabel(static_cast<hnswlib::tableint>(place));
             for (std::int32_t label = heads_[node]; label >= 0;
                  label = next_[static_cast<std::size_t>(label)])
                 if (!allowed || filter.passes(label)) hits.push_back({label, surrogate});

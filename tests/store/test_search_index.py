@@ -1,0 +1,132 @@
+"""A search through the graph: the same answers as the exact scan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from poincare_memory import HalfLife, Memory
+from poincare_memory.store import search as searching
+
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+N = 6000
+
+
+class Clusters:
+    """Text "i" is row i of a fixed matrix: 40 clusters in 8 dimensions, the first 300 rows identical."""
+
+    dim = 8
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(0)
+        centres = rng.normal(size=(40, 8))
+        self.matrix = centres[rng.integers(0, 40, N + 500)] + 0.3 * rng.normal(size=(N + 500, 8))
+        self.matrix[:300] = self.matrix[0]
+        self.matrix[300:303] = 0
+
+    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        return self.matrix[[int(text) for text in texts]]
+
+
+def memory(**settings: Any) -> Memory:
+    rng = np.random.default_rng(1)
+    mem = Memory(embedder=Clusters(), clock=lambda: NOW, **settings)
+    mem.add_many(
+        {
+            "text": str(i),
+            "id": str(i),
+            "parent": str(rng.integers(0, i)) if i and i % 3 else None,
+            "t": NOW - timedelta(hours=float(rng.uniform(0, 1000))),
+            "meta": {"g": i % 2, "rare": i % 100 == 0},
+        }
+        for i in range(N)
+    )
+    mem.build_index("hnsw")
+    return mem
+
+
+@pytest.fixture(scope="module")
+def mem() -> Memory:
+    return memory(decay=HalfLife(10_000), depth_bias=0.01)
+
+
+def answers(mem: Memory, use_index: bool, **arguments: Any) -> list[list[tuple[str, float]]]:
+    return [
+        [(r.id, r.score) for r in mem.search(str(q), touch=False, use_index=use_index, **arguments)]
+        for q in range(N, N + 30)
+    ]
+
+
+@pytest.fixture
+def graph_calls(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each search was answered through the graph."""
+    calls: list[bool] = []
+    through = searching.Ranking._through_graph
+
+    def counted(self: Any, candidates: Any) -> Any:
+        hits = through(self, candidates)
+        calls.append(hits is not None)
+        return hits
+
+    monkeypatch.setattr(searching.Ranking, "_through_graph", counted)
+    return calls
+
+
+@pytest.mark.parametrize("metric", ["shell", "hyperbolic"])
+@pytest.mark.parametrize("filters", [None, {"g": 1}])
+def test_the_graph_answers_like_the_scan(
+    mem: Memory, metric: str, filters: Any, graph_calls: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "GRAPH_FROM_PASSING", 1000)
+    through_graph = answers(mem, True, k=10, metric=metric, filters=filters)
+    assert sum(graph_calls) > 15  # the rest fell back on the scan
+    exact = answers(mem, False, k=10, metric=metric, filters=filters)
+    same = sum(a == b for x, y in zip(through_graph, exact, strict=True) for a, b in zip(x, y, strict=True))
+    assert same >= 0.99 * sum(map(len, exact))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"decay": HalfLife(24)},
+        {"depth_bias": 5.0},
+        {"depth_bias": -5.0},
+        {"time_coef": -1.0, "decay": HalfLife(24)},
+    ],
+)
+def test_terms_that_outweigh_distance_cost_nothing(settings: dict[str, Any]) -> None:
+    mem = memory(**settings)
+    for use_index in (True, None):
+        assert answers(mem, use_index, k=5) == answers(mem, False, k=5)  # type: ignore[arg-type]
+
+
+def test_rare_matches_and_large_k_are_found(mem: Memory) -> None:
+    for arguments in ({"k": 60, "filters": {"rare": True}}, {"k": 3000}, {"k": 10, "filters": {"g": "none"}}):
+        assert answers(mem, True, **arguments)[:5] == answers(mem, False, **arguments)[:5]
+
+
+def test_identical_memories_keep_their_order(mem: Memory) -> None:
+    for k in (1, 5, 100, 301):
+        mem.depth_bias, decay, mem.decay = 0.0, mem.decay, HalfLife(1e12)
+        found = mem.search("0", k=k, touch=False, use_index=True)
+        exact = mem.search("0", k=k, touch=False, use_index=False)
+        assert [r.id for r in found] == [r.id for r in exact]
+        mem.depth_bias, mem.decay = 0.01, decay
+
+
+def test_the_index_follows_changes(mem: Memory) -> None:
+    mem.add(str(N + 400), id="new")
+    assert mem.search(str(N + 400), k=1, touch=False)[0].id == "new"
+    mem.remove("new")
+    assert mem.search(str(N + 400), k=1, touch=False)[0].id != "new"
+    query = str(N + 401)
+    before = mem.search(query, k=1, touch=False)[0].id
+    mem.update(before, text="1")
+    assert mem.search(query, k=1, touch=False)[0].id != before
+    mem.update(before, text=before)
+    assert mem.search(query, k=1, touch=False)[0].id == before
