@@ -127,13 +127,13 @@ def test_parallel_build_finds_as_much():
 
 
 def test_a_parallel_build_gives_every_row_its_own_label():
-    rows = clustered(3000, 8, seed=5)
+    rows = clustered(3000, 8, seed=5).astype("f4")
     for _ in range(5):  # which thread comes first is chance
         graph = _hnsw.Graph(8, metric="shell", capacity=3000)
         graph.add(np.arange(3000), rows, np.zeros(3000), threads=4)
         for query in rows[::100]:
             labels, found = graph.search(query, 0.0, k=30, ef=100)
-            gaps = np.sum((rows[labels].astype(float) - query) ** 2, axis=1)
+            gaps = np.sum((rows[labels] - query) ** 2, axis=1)
             assert np.allclose(found, gaps, atol=1e-6)
 
 
