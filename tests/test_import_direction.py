@@ -64,7 +64,11 @@ store.atomic
 store.archive
 store.sqlite
 store.portable
+viz.layout
+viz.snapshot
 viz.export
+viz.payload
+viz.bundle
 viz.html
 viz.mpl
 viz

@@ -1,0 +1,14 @@
+"""Seeing a memory: coordinates, plain data, an interactive page, a matplotlib plot."""
+
+from .export import disk_coordinates, structural_coordinates, to_dict, to_networkx
+from .html import render_html
+from .mpl import plot_memory
+
+__all__ = [
+    "disk_coordinates",
+    "plot_memory",
+    "render_html",
+    "structural_coordinates",
+    "to_dict",
+    "to_networkx",
+]

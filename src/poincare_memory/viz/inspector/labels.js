@@ -1,0 +1,78 @@
+// Names beside the memories; one that would cover another is left out.
+
+import { oneLine } from "./format.js";
+import { styleColour } from "./palette.js";
+
+const FONT = "12px system-ui, sans-serif";
+const HEIGHT = 15;
+const MOST = 160;
+const LENGTH = 34;
+const LENGTH_ON_PHONES = 20;
+
+export function drawLabels(context, state, view, radii) {
+  const { model } = state;
+  const { sx, sy, width, height } = view;
+  const boxes = [];
+  for (const i of obstacles(model, view, radii)) boxes.push(boxAround(sx[i], sy[i], radii[i]));
+  context.font = FONT;
+  context.textBaseline = "middle";
+  context.lineWidth = 3.5;
+  context.lineJoin = "round";
+  context.strokeStyle = styleColour("disk");
+  context.fillStyle = styleColour("ink");
+  let drawn = 0;
+  for (const i of byImportance(state, view, radii)) {
+    if (drawn === MOST) break;
+    const text = oneLine(model.texts[i], width < 500 ? LENGTH_ON_PHONES : LENGTH);
+    const box = freePlace(sx[i], sy[i], radii[i], context.measureText(text).width, boxes, width, height);
+    if (!box) continue;
+    boxes.push(box);
+    drawn++;
+    context.globalAlpha = state.isMatch(i) ? 1 : 0.3;
+    context.strokeText(text, box.left, (box.top + box.bottom) / 2);
+    context.fillText(text, box.left, (box.top + box.bottom) / 2);
+  }
+  context.globalAlpha = 1;
+}
+
+function obstacles(model, view, radii) {
+  const found = [];
+  for (let i = 0; i < model.count && found.length < 400; i++) if (radii[i] > 2.5 && onScreen(view, i)) found.push(i);
+  return found;
+}
+
+// Matches before the rest, large discs before small ones.
+function byImportance(state, view, radii) {
+  const candidates = [];
+  for (let i = 0; i < state.model.count; i++) {
+    if (onScreen(view, i) && (radii[i] > 2 || state.marks?.[i])) candidates.push(i);
+  }
+  const rank = (i) => (i === state.selected ? 1000 : 0) + (state.marks?.[i] ? 100 : 0) + radii[i];
+  return candidates.sort((a, b) => rank(b) - rank(a)).slice(0, 4 * MOST);
+}
+
+function onScreen(view, i) {
+  return view.sx[i] >= 0 && view.sx[i] <= view.width && view.sy[i] >= 0 && view.sy[i] <= view.height;
+}
+
+function boxAround(x, y, r) {
+  return { left: x - r, right: x + r, top: y - r, bottom: y + r };
+}
+
+// Right or left of the disc, whichever side points outwards; then above and below.
+function freePlace(x, y, r, length, boxes, width, height) {
+  const gap = r + 5;
+  const right = [x + gap, y], left = [x - gap - length, y];
+  const sides = x >= width / 2 ? [right, left] : [left, right];
+  const places = [...sides, [x - length / 2, y - gap - HEIGHT / 2], [x - length / 2, y + gap + HEIGHT / 2]];
+  for (const [startX, middle] of places) {
+    const box = { left: startX, right: startX + length, top: middle - HEIGHT / 2, bottom: middle + HEIGHT / 2 };
+    const inside = box.left >= 2 && box.right <= width - 2 && box.top >= 2 && box.bottom <= height - 2;
+    if (inside && !boxes.some((other) => overlap(box, other))) return box;
+  }
+  return null;
+}
+
+function overlap(a, b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}

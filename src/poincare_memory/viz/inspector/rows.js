@@ -1,0 +1,49 @@
+// A long list of which only the rows on screen exist: spacers above and below stand for the others.
+
+const SPARE = 8;
+
+export class VirtualRows {
+  // `build(index)` makes the element of a row; `spacer(height)` one that takes the room of those left out.
+  constructor(scroller, body, rowHeight, build, spacer) {
+    Object.assign(this, { scroller, body, rowHeight, build, spacer });
+    this.count = 0;
+    this.frame = 0;
+    scroller.addEventListener("scroll", () => this.later(), { passive: true });
+    new ResizeObserver(() => this.later()).observe(scroller);
+  }
+
+  show(count) {
+    this.count = count;
+    this.render();
+  }
+
+  later() {
+    if (!this.frame) this.frame = requestAnimationFrame(() => this.render());
+  }
+
+  render() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    const { scroller, rowHeight, count } = this;
+    if (!scroller.clientHeight) return;
+    const top = Math.max(0, scroller.scrollTop - this.headHeight());
+    const first = Math.max(0, Math.min(count, Math.floor(top / rowHeight)) - SPARE);
+    const last = Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight) + SPARE);
+    const rows = [];
+    for (let index = first; index < last; index++) rows.push(this.build(index));
+    this.body.replaceChildren(this.spacer(first * rowHeight), ...rows, this.spacer((count - last) * rowHeight));
+  }
+
+  headHeight() {
+    return this.body === this.scroller ? 0 : this.body.offsetTop;
+  }
+
+  reveal(index) {
+    const { scroller, rowHeight } = this;
+    const top = index * rowHeight;
+    const room = scroller.clientHeight - this.headHeight() - rowHeight;
+    if (top < scroller.scrollTop) scroller.scrollTop = top;
+    else if (top > scroller.scrollTop + room) scroller.scrollTop = top - room / 2;
+    this.render();
+  }
+}

@@ -1,0 +1,99 @@
+"""The inspector's data block: strict JSON that is safe inside a script element.
+
+Node for node it says what :func:`~poincare_memory.viz.to_dict` says. It is written column by column, since a
+JSON encoder that meets each of 20,000 nodes as a dictionary takes twice as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from json.encoder import JSONEncoder, encode_basestring_ascii
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from .export import columns, config
+from .snapshot import Snapshot
+
+# Up to here one object a node, which is easy to read; above it one array a key, which is small and fast.
+LARGEST_NODE_LIST = 20_000
+
+_DEEPEST_META = 64
+_json = JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def data_block(snapshot: Snapshot) -> str:
+    """JSON text of ``{"config", "nodes", "edges"}``, or of ``{"config", "columns", "edges"}`` when large.
+
+    Only ASCII, and no ``<`` at all: no text, id or metadata can close the element or open a comment in it.
+    """
+    table = columns(snapshot)
+    encoded = {key: _ENCODERS.get(key, _numbers)(values) for key, values in table.items()}
+    body = _node_list(encoded) if len(snapshot) <= LARGEST_NODE_LIST else _column_lists(encoded)
+    return f'{{"config":{_json(config(snapshot))},{body},"edges":{_edge_list(encoded)}}}'.replace(
+        "<", "\\u003c"
+    )
+
+
+def _node_list(encoded: dict[str, list[str]]) -> str:
+    node = "{" + ",".join(f"{_json(key)}:%s" for key in encoded) + "}"
+    return '"nodes":[' + ",".join([node % cells for cells in zip(*encoded.values(), strict=True)]) + "]"
+
+
+def _column_lists(encoded: dict[str, list[str]]) -> str:
+    lists = [f"{_json(key)}:[" + ",".join(cells) + "]" for key, cells in encoded.items()]
+    return '"columns":{' + ",".join(lists) + "}"
+
+
+def _edge_list(encoded: dict[str, list[str]]) -> str:
+    pairs = zip(encoded["parent"], encoded["id"], strict=True)
+    edges = [f'{{"source":{parent},"target":{id}}}' for parent, id in pairs if parent != "null"]
+    return "[" + ",".join(edges) + "]"
+
+
+def _strings(values: Iterable[str | None]) -> list[str]:
+    return ["null" if value is None else encode_basestring_ascii(value) for value in values]
+
+
+def _numbers(values: Iterable[float | None]) -> list[str]:
+    return ["null" if value is None else repr(value) for value in values]
+
+
+def _metas(values: Iterable[dict[str, Any]]) -> list[str]:
+    return [_meta(value) if value else "{}" for value in values]
+
+
+def _meta(meta: dict[str, Any]) -> str:
+    try:
+        return _json(meta)
+    except (TypeError, ValueError, RecursionError):
+        # Metadata that changed behind the store's back: shown as well as JSON can.
+        return _json(_presentable(meta, _DEEPEST_META))
+
+
+def _presentable(value: Any, levels_left: int) -> Any:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, np.generic):
+        return _presentable(value.item(), levels_left)
+    if isinstance(value, (int, float)):
+        return value if isinstance(value, int) or isfinite(value) else str(value)
+    if levels_left == 0:
+        return "…"
+    if isinstance(value, dict):
+        return {str(key): _presentable(item, levels_left - 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_presentable(item, levels_left - 1) for item in value]
+    return str(value)
+
+
+_ENCODERS: dict[str, Callable[[Any], list[str]]] = {
+    "id": _strings,
+    "text": _strings,
+    "parent": _strings,
+    "t": _strings,
+    "valid_from": _strings,
+    "valid_until": _strings,
+    "meta": _metas,
+}
