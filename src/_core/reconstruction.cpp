@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kBlock = 64;        // candidates whose keys are in L1 at once
 constexpr std::size_t kAtOnce = 16;       // of them, whose sums are in registers at once
 constexpr std::size_t kFewRelated = 24;   // up to here comparing with each beats binary search
+constexpr std::size_t kTile = 32;         // queries that a block of candidates meets before the next is read
 constexpr std::size_t kGrain = 1u << 20;  // coordinates a thread should have to look at
 constexpr double kRounding = 1 + 1e-14;   // more than a product and a quotient can differ by rounding
 
@@ -36,11 +37,17 @@ struct Candidates {
     std::vector<double> coordinate, scale;
 };
 
-struct Scratch {
+// One query and what is known of its related nodes.
+struct Query {
+    const double* u = nullptr;
     std::vector<double> key;          // of the related nodes, sorted
     std::vector<std::int64_t> below;  // nodes that are at most as far
     std::vector<std::int64_t> below_lanes;
-    double gap[kBlock], candidate_key[kBlock];
+    double farthest = 0;  // a little above the last key
+};
+
+struct Block {
+    double gap[kBlock], key[kBlock];
 };
 
 template <std::size_t N>
@@ -84,47 +91,50 @@ POINCARE_INLINE void count_lanes(const double* key, double limit, std::int64_t* 
 
 // Counts the candidates of a block at the related keys that they do not exceed.
 template <std::size_t N>
-POINCARE_INLINE void count_block(const double* scale, Scratch& w) {
-    const std::size_t m = w.key.size();
-    for (std::size_t j = 0; j < kBlock; ++j) w.candidate_key[j] = w.gap[j] / scale[j];
+POINCARE_INLINE void count_block(const double* scale, Block& block, Query& query) {
+    const std::size_t m = query.key.size();
+    for (std::size_t j = 0; j < kBlock; ++j) block.key[j] = block.gap[j] / scale[j];
     if (m <= kFewRelated) {
-        for (std::size_t i = 0; i < m; ++i) count_lanes<N>(w.candidate_key, w.key[i], &w.below_lanes[i * N]);
+        for (std::size_t i = 0; i < m; ++i)
+            count_lanes<N>(block.key, query.key[i], &query.below_lanes[i * N]);
         return;
     }
     for (std::size_t j = 0; j < kBlock; ++j) {
-        if (!(w.candidate_key[j] <= w.key[m - 1])) continue;
-        const auto at = std::lower_bound(w.key.begin(), w.key.end(), w.candidate_key[j]);
-        ++w.below[static_cast<std::size_t>(at - w.key.begin())];  // made a running sum afterwards
+        if (!(block.key[j] <= query.key[m - 1])) continue;
+        const auto at = std::lower_bound(query.key.begin(), query.key.end(), block.key[j]);
+        ++query.below[static_cast<std::size_t>(at - query.key.begin())];  // made a running sum afterwards
     }
 }
 
 template <std::size_t N>
-POINCARE_INLINE void count_candidates(const Candidates& all, const double* u, Scratch& w) {
-    const double farthest = w.key.back() * kRounding;
+POINCARE_INLINE void count_candidates(const Candidates& all, Query* queries, std::size_t count) {
+    Block block;
     for (std::size_t b = 0; b < all.blocks; ++b) {
         const double* const scale = &all.scale[b * kBlock];
-        block_gaps<N>(&all.coordinate[b * kBlock * all.dim], all.dim, u, w.gap);
-        int near = 0;
-        for (std::size_t j = 0; j < kBlock; ++j) near |= w.gap[j] <= farthest * scale[j];
-        if (near) count_block<N>(scale, w);
-    }
-    const std::size_t m = w.key.size();
-    if (m <= kFewRelated) {
-        for (std::size_t i = 0; i < m * N; ++i) w.below[i / N] += w.below_lanes[i];
-    } else {
-        for (std::size_t i = 1; i < m; ++i) w.below[i] += w.below[i - 1];
+        for (std::size_t q = 0; q < count; ++q) {
+            block_gaps<N>(&all.coordinate[b * kBlock * all.dim], all.dim, queries[q].u, block.gap);
+            int near = 0;
+            for (std::size_t j = 0; j < kBlock; ++j) near |= block.gap[j] <= queries[q].farthest * scale[j];
+            if (near) count_block<N>(scale, block, queries[q]);
+        }
     }
 }
 
-// One query, its related nodes ranked by w.key and w.below. The query itself (key 0) is below every key.
-void rank_related(const Scratch& w, double& average_precision, std::int64_t& rank_sum) {
-    const std::size_t m = w.key.size();
+// Average precision and sum of ranks. The query itself (key 0) is below every key.
+template <std::size_t N>
+void rank_related(Query& query, double& average_precision, std::int64_t& rank_sum) {
+    const std::size_t m = query.key.size();
+    if (m <= kFewRelated) {
+        for (std::size_t i = 0; i < m * N; ++i) query.below[i / N] += query.below_lanes[i];
+    } else {
+        for (std::size_t i = 1; i < m; ++i) query.below[i] += query.below[i - 1];
+    }
     double precision = 0;
     rank_sum = 0;
     std::size_t tied_to = 0;  // related nodes at most as far as the i-th
     for (std::size_t i = 0; i < m; ++i) {
-        while (tied_to < m && w.key[tied_to] <= w.key[i]) ++tied_to;
-        const std::int64_t unrelated = w.below[i] - 1 - static_cast<std::int64_t>(tied_to);
+        while (tied_to < m && query.key[tied_to] <= query.key[i]) ++tied_to;
+        const std::int64_t unrelated = query.below[i] - 1 - static_cast<std::int64_t>(tied_to);
         const std::int64_t place = static_cast<std::int64_t>(i) + 1;
         precision += static_cast<double>(place) / static_cast<double>(place + unrelated);
         rank_sum += 1 + unrelated;
@@ -142,20 +152,27 @@ struct Ranking {
 
     template <std::size_t N>
     POINCARE_INLINE void run(std::size_t begin, std::size_t end) const {
-        Scratch w;
-        for (std::size_t q = begin; q < end; ++q) {
-            const double* const u = points + static_cast<std::size_t>(related.query[q]) * all.dim;
-            w.key.clear();
-            for (std::int64_t i = related.start[q]; i < related.start[q + 1]; ++i) {
-                const std::size_t node = static_cast<std::size_t>(related.related[i]);
-                w.key.push_back(one_gap(points + node * all.dim, u, all.dim) / scale[node]);
-            }
-            std::sort(w.key.begin(), w.key.end());
-            w.below.assign(w.key.size(), 0);
-            w.below_lanes.assign(kFewRelated * N, 0);
-            count_candidates<N>(all, u, w);
-            rank_related(w, average_precision[q], rank_sum[q]);
+        std::vector<Query> tile(kTile);
+        for (std::size_t first = begin; first < end; first += kTile) {
+            const std::size_t count = std::min(kTile, end - first);
+            for (std::size_t i = 0; i < count; ++i) prepare(tile[i], first + i, N);
+            count_candidates<N>(all, tile.data(), count);
+            for (std::size_t i = 0; i < count; ++i)
+                rank_related<N>(tile[i], average_precision[first + i], rank_sum[first + i]);
         }
+    }
+
+    void prepare(Query& query, std::size_t q, std::size_t lanes) const {
+        query.u = points + static_cast<std::size_t>(related.query[q]) * all.dim;
+        query.key.clear();
+        for (std::int64_t i = related.start[q]; i < related.start[q + 1]; ++i) {
+            const std::size_t node = static_cast<std::size_t>(related.related[i]);
+            query.key.push_back(one_gap(points + node * all.dim, query.u, all.dim) / scale[node]);
+        }
+        std::sort(query.key.begin(), query.key.end());
+        query.farthest = query.key.back() * kRounding;
+        query.below.assign(query.key.size(), 0);
+        query.below_lanes.assign(kFewRelated * lanes, 0);
     }
 };
 

@@ -23,6 +23,7 @@ __all__ = ["ReconstructionResult", "reconstruction"]
 
 N = TypeVar("N", bound=Hashable)
 
+_FAR_FROM_BOUNDARY = 0.25  # of 1 − c·|x|²
 _OWN_DISTANCES = (PoincareBall.distance, PoincareBall.distance_arcosh)
 
 
@@ -149,7 +150,10 @@ def _margins(nodes: list[N], rows: NDArray[np.float64], ball: PoincareBall) -> N
             f"points: expected points strictly inside the ball, node {nodes[bad]!r} has "
             f'sqrt(c)·|x| = {lengths[bad]:.17g}; for Euclidean embeddings pass distance="euclidean"'
         )
-    return margins
+    # Away from the boundary the plain form is as accurate, and exact where coordinates are short fractions:
+    # distances that tie do so as computed.
+    plain = 1 - ball.c * np.einsum("ij,ij->i", rows, rows)
+    return np.where(plain > _FAR_FROM_BOUNDARY, plain, margins)
 
 
 def _related_nodes(
