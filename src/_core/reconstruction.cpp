@@ -13,9 +13,9 @@ namespace poincare {
 namespace {
 
 constexpr std::size_t kBlock = 64;        // candidates whose keys are in L1 at once
-constexpr std::size_t kAtOnce = 16;       // of them, whose sums are in registers at once
 constexpr std::size_t kFewRelated = 24;   // up to here comparing with each beats binary search
 constexpr std::size_t kTile = 32;         // queries that a block of candidates meets before the next is read
+constexpr std::size_t kTogether = 4;      // queries that share one reading of it
 constexpr std::size_t kGrain = 1u << 20;  // coordinates a thread should have to look at
 constexpr double kRounding = 1 + 1e-14;   // more than a product and a quotient can differ by rounding
 
@@ -50,19 +50,24 @@ struct Block {
     double gap[kBlock], key[kBlock];
 };
 
+// Squared gaps of the candidates of a block from kTogether queries, which share the loads.
 template <std::size_t N>
-POINCARE_INLINE void block_gaps(const double* block, std::size_t dim, const double* u, double* gap) {
-    constexpr std::size_t parts = kAtOnce / N;
-    for (std::size_t first = 0; first < kBlock; first += kAtOnce) {
-        Lanes<double, N> sum[parts] = {}, difference;
+POINCARE_INLINE void block_gaps(const double* candidates, std::size_t dim, const Query* queries,
+                                Block* blocks) {
+    constexpr std::size_t parts = 2;
+    for (std::size_t first = 0; first < kBlock; first += parts * N) {
+        Lanes<double, N> sum[kTogether][parts] = {}, coordinate, difference;
         for (std::size_t c = 0; c < dim; ++c) {
             for (std::size_t i = 0; i < parts; ++i) {
-                load(difference, block + c * kBlock + first + i * N);
-                difference = difference - u[c];
-                sum[i] = sum[i] + difference * difference;
+                load(coordinate, candidates + c * kBlock + first + i * N);
+                for (std::size_t q = 0; q < kTogether; ++q) {
+                    difference = coordinate - queries[q].u[c];
+                    sum[q][i] = sum[q][i] + difference * difference;
+                }
             }
         }
-        for (std::size_t i = 0; i < parts; ++i) store(gap + first + i * N, sum[i]);
+        for (std::size_t q = 0; q < kTogether; ++q)
+            for (std::size_t i = 0; i < parts; ++i) store(blocks[q].gap + first + i * N, sum[q][i]);
     }
 }
 
@@ -107,15 +112,18 @@ POINCARE_INLINE void count_block(const double* scale, Block& block, Query& query
 }
 
 template <std::size_t N>
-POINCARE_INLINE void count_candidates(const Candidates& all, Query* queries, std::size_t count) {
-    Block block;
+POINCARE_INLINE void count_candidates(const Candidates& all, Query* tile) {
+    Block blocks[kTogether];
     for (std::size_t b = 0; b < all.blocks; ++b) {
         const double* const scale = &all.scale[b * kBlock];
-        for (std::size_t q = 0; q < count; ++q) {
-            block_gaps<N>(&all.coordinate[b * kBlock * all.dim], all.dim, queries[q].u, block.gap);
-            int near = 0;
-            for (std::size_t j = 0; j < kBlock; ++j) near |= block.gap[j] <= queries[q].farthest * scale[j];
-            if (near) count_block<N>(scale, block, queries[q]);
+        for (std::size_t first = 0; first < kTile; first += kTogether) {
+            block_gaps<N>(&all.coordinate[b * kBlock * all.dim], all.dim, tile + first, blocks);
+            for (std::size_t q = 0; q < kTogether; ++q) {
+                int near = 0;
+                const double farthest = tile[first + q].farthest;
+                for (std::size_t j = 0; j < kBlock; ++j) near |= blocks[q].gap[j] <= farthest * scale[j];
+                if (near) count_block<N>(scale, blocks[q], tile[first + q]);
+            }
         }
     }
 }
@@ -154,10 +162,10 @@ struct Ranking {
     POINCARE_INLINE void run(std::size_t begin, std::size_t end) const {
         std::vector<Query> tile(kTile);
         for (std::size_t first = begin; first < end; first += kTile) {
-            const std::size_t count = std::min(kTile, end - first);
-            for (std::size_t i = 0; i < count; ++i) prepare(tile[i], first + i, N);
-            count_candidates<N>(all, tile.data(), count);
-            for (std::size_t i = 0; i < count; ++i)
+            // The last tile is filled up with its last query.
+            for (std::size_t i = 0; i < kTile; ++i) prepare(tile[i], std::min(first + i, end - 1), N);
+            count_candidates<N>(all, tile.data());
+            for (std::size_t i = 0; i < kTile && first + i < end; ++i)
                 rank_related<N>(tile[i], average_precision[first + i], rank_sum[first + i]);
         }
     }
