@@ -11,6 +11,8 @@ namespace poincare {
 namespace {
 
 constexpr std::size_t kGrain = std::size_t{1} << 16;
+constexpr double kNextToBoundary =
+    1e-4;  // both margins below: their difference has more digits than the norms'
 
 // A point as direction, norm and margin.
 class ConeRow {
@@ -52,7 +54,7 @@ double angle(const ConeRow& apex, const ConeRow& point) {
     }
     const double n = apex.norm(), m = point.norm(), g = apex.margin(), h = point.margin();
     if (n + m == 0) return 0;
-    const double outward = (g - h) / (n + m);
+    const double outward = g < kNextToBoundary && h < kNextToBoundary ? (g - h) / (n + m) : m - n;
     const double one_less_product = g / (1 + n) + n * (h / (1 + m));  // 1 − n·m
     return std::atan2(m * g * std::sqrt(chord * sum) / 2,
                       outward * one_less_product - m * (1 + n * n) * chord / 2);

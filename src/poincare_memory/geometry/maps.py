@@ -81,22 +81,23 @@ def exp_map(x: Values, length_x: Values, margin_x: Values, v: Values, curvature:
     """The point at the end of the geodesic from x with initial velocity v (Ganea et al. 2018, eq. 3).
 
     On the hyperboloid, exp is cosh ν·X + sinh ν·V with ν = 2√c|v|/g. Brought back to the unit ball, with
-    w± = x ± v/|v| and E = e^(−2ν), every term is positive::
+    w± = x ± v/|v|, E = e^(−2ν) and p = |w₊|² + E·|w₋|², nothing is left that cancels or overflows::
 
-        [(|w₊|²·x + g·w₊) + E·(|w₋|²·x + g·w₋)] / (2g·e^(−ν) + |w₊|² + E·|w₋|²)
+        (p·x + g·[(1−E)·w₊ + 2E·x]) / (2g·e^(−ν) + p)
     """
     sqrt_c = np.sqrt(curvature)
     speed = lengths_and_margins(v, 1.0)[0][..., np.newaxis]
     heading = along(v, np.array(1.0), np.dtype(np.float64))
     with np.errstate(over="ignore"):
-        shrink = np.exp(-2.0 * sqrt_c * speed / margin_x)
+        travel = 2.0 * sqrt_c * speed / margin_x
+    shrink, shrink_squared, advance = np.exp(-travel), np.exp(-2.0 * travel), -np.expm1(-2.0 * travel)
     x = x * sqrt_c
     ahead, behind = x + heading, x - heading
     # |w₊| cannot be below 1 − |x|; said so, it cannot vanish by rounding
     nearest = (margin_x / (1.0 + length_x)) ** 2 * (speed > 0)
-    far, near = np.maximum(sum_of_squares(ahead), nearest), np.maximum(sum_of_squares(behind), nearest)
-    numerator = far * x + margin_x * ahead + shrink**2 * (near * x + margin_x * behind)
-    return np.asarray(numerator / (2.0 * margin_x * shrink + far + shrink**2 * near))
+    weight = np.maximum(sum_of_squares(ahead), nearest) + shrink_squared * sum_of_squares(behind)
+    numerator = weight * x + margin_x * (advance * ahead + 2.0 * shrink_squared * x)
+    return np.asarray(numerator / (2.0 * margin_x * shrink + weight))
 
 
 def geodesic_point(

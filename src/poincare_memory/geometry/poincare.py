@@ -313,9 +313,9 @@ class PoincareBall:
         [0.0, 0.5]
         """
         a, b = points_of(x), points_of(y, "y")
+        distances = paired(_kernels.ball_distances, a, b, self.c)
         margins = self._margins(a)
         heading = log_direction(_wide(a), margins, _wide(b), self.c)
-        distances = paired(_kernels.ball_distances, a, b, self.c)
         return along(heading, distances * margins[..., 0] / 2, common_type(a, b))
 
     def geodesic(self, x: ArrayLike, y: ArrayLike, t: ArrayLike) -> FloatArray:

@@ -1,0 +1,132 @@
+"""Row kernels of the ball against mpmath and float64 NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from poincare_memory._core import _kernels
+
+rng = np.random.default_rng(0)
+
+
+def relative_error(found: float, exact: Any) -> float:
+    return float(abs(mpf(found) - exact) / abs(exact)) if exact else abs(found)
+
+
+def test_log1p_is_right_to_two_ulp_from_subnormal_to_huge() -> None:
+    z = np.concatenate(
+        [
+            [0.0, 5e-324, 1e-300, 2.0**-53, 2.0**-52, np.sqrt(0.5), np.sqrt(2) - 1, 1.0, 2.0**53, 1e300],
+            np.exp(rng.uniform(-745, 700, 1000)),
+            rng.uniform(0, 4, 1000),
+        ]
+    )
+    out = np.empty_like(z)
+    _kernels.log1p_nonnegative(z, out)
+    with mp.workdps(40):
+        worst = max(relative_error(f, mp.log1p(mpf(x))) for f, x in zip(out, z, strict=True))
+    assert worst < 4e-16
+    _kernels.log1p_nonnegative(np.array([np.nan]), out[:1])
+    assert np.isnan(out[0])
+
+
+def test_polar_distance_at_every_radius() -> None:
+    radii = [0.0, 1e-300, 1e-9, 0.3, 5.0, 19.9, 20.1, 60.0, 300.0, 800.0]
+    chords = [0.0, 1e-320, 1e-30, 1e-3, 1.0, 4.0]
+    cases = np.array([(r, s, chord) for r in radii for s in radii for chord in chords])
+    out = np.empty(len(cases))
+    _kernels.polar_distances(*(np.ascontiguousarray(column) for column in cases.T), out)
+    with mp.workdps(800):
+        for (r, s, chord), found in zip(cases, out, strict=True):
+            R, S = mpf(r), mpf(s)
+            q = mp.sinh((R - S) / 2) ** 2 + mp.sinh(R) * mp.sinh(S) * mpf(chord) / 4
+            exact = 2 * mp.asinh(mp.sqrt(q))
+            logarithm = _kernels.polar_log_q(r, s, chord)
+            assert (
+                float(abs(mpf(found) - exact))
+                <= 1e-15 * (20 + (abs(logarithm) if r + s > 40 and exact else 0)) * float(exact) + 1e-300
+            ), (r, s, chord)
+            assert _kernels.distance_from_log_q(logarithm) == pytest.approx(
+                float(exact), rel=1e-12, abs=1e-150
+            )
+    assert np.isnan(_kernels.polar_log_q(np.nan, 1.0, 1.0))
+    assert np.isnan(_kernels.polar_log_q(1.0, 50.0, np.nan))
+
+
+def test_polar_cone_energy_at_every_radius() -> None:
+    radii = [0.0, 0.15, 0.3, 5.0, 19.9, 45.0, 300.0, 800.0]
+    with mp.workdps(800):
+        K = mpf(0.1)
+        for r in radii:
+            for s in radii:
+                for half_angle in (0.0, 1e-12, 0.01, 0.8, float(mp.pi / 2)):
+                    chord = float(4 * mp.sin(half_angle) ** 2)
+                    total = float(4 * mp.cos(half_angle) ** 2)
+                    R, S = mpf(r), mpf(s)
+                    sine = mp.sqrt(mpf(chord) * mpf(total)) / 2
+                    cosine = mp.sinh(S - R) - 2 * mp.cosh(R) * mp.sinh(S) * mpf(chord) / 4
+                    apex = r == s and chord == 0
+                    angle = mpf(0) if apex else mp.atan2(mp.sinh(S) * sine, cosine)
+                    aperture = mp.pi if mp.tanh(R / 2) < K else mp.asin(2 * K / mp.sinh(R))
+                    found = _kernels.polar_cone_energy(r, s, chord, total, 0.1)
+                    assert found == pytest.approx(float(max(mpf(0), angle - aperture)), abs=1e-13), (
+                        r,
+                        s,
+                        chord,
+                    )
+
+
+def rows(n: int, d: int, dtype: Any) -> Any:
+    x = rng.normal(size=(n, d))
+    x *= np.tanh(rng.uniform(0, 4, (n, 1)) / 2) / np.linalg.norm(x, axis=1, keepdims=True)
+    return np.ascontiguousarray(x.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 7, 8, 63, 64, 65, 257])
+@pytest.mark.parametrize("n", [1, 31, 32, 33, 100])
+def test_distances_against_numpy(dtype: Any, d: int, n: int) -> None:
+    x, y = rows(n, d, dtype), rows(n, d, dtype)
+    wide_x, wide_y = x.astype(float), y.astype(float)
+    gap = np.sum((wide_x[:, None] - wide_y[None]) ** 2, axis=-1)
+    margins = np.outer(1 - np.sum(wide_x**2, axis=-1), 1 - np.sum(wide_y**2, axis=-1))
+    expected = 2 * np.arcsinh(np.sqrt(gap / margins))
+    table = np.empty((n, n), dtype)
+    assert _kernels.ball_pairwise(x, y, 1.0, table, 2) == -1
+    np.testing.assert_allclose(table, expected, rtol=2 * np.finfo(dtype).eps + 1e-13)
+    line = np.empty(n)
+    assert _kernels.ball_distances(x[:1], y, 1.0, line, 2) == -1
+    np.testing.assert_allclose(line, expected[0], rtol=1e-13)
+    assert _kernels.ball_distances(x, y, 1.0, line, 1) == -1
+    np.testing.assert_allclose(line, np.diag(expected), rtol=1e-13)
+    np.testing.assert_array_equal(line.astype(dtype), np.diag(table))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_the_first_row_outside_is_named_on_any_number_of_threads(threads: int) -> None:
+    n = 4000
+    x, y, out = rows(n, 64, np.float64), rows(n, 64, np.float64), np.empty(n)
+    y[[1234, 3999]] = 1.0
+    assert _kernels.ball_distances(x, y, 1.0, out, threads) == n + 1234
+    assert _kernels.cone_angles(x, y, 1.0, out, threads) == n + 1234
+    assert _kernels.ball_pairwise(x[:2], y, 1.0, np.empty((2, n)), threads) == 2 + 1234
+    assert _kernels.ball_pairwise(y, x[:2], 1.0, np.empty((n, 2)), threads) == 1234
+    x[77] = 2.0
+    assert _kernels.ball_distances(x, y, 1.0, out, threads) == 77
+    assert _kernels.ball_to_lorentz(x, 1.0, np.empty((n, 65)), threads) == 77
+
+
+def test_scaling_rows_keeps_directions() -> None:
+    x, out = rows(50, 33, np.float64), np.empty((50, 33))
+    x[7] = 0
+    lengths = rng.uniform(0.1, 9, 50)
+    _kernels.scale_rows(x, lengths, out, 2)
+    np.testing.assert_allclose(
+        np.linalg.norm(out, axis=1), np.where(np.arange(50) == 7, 0, lengths), rtol=1e-15
+    )
+    _kernels.scale_rows(x[:1], lengths, out, 1)
+    np.testing.assert_allclose(out, np.outer(lengths, x[0] / np.linalg.norm(x[0])), rtol=1e-14)
