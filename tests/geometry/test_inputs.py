@@ -306,7 +306,7 @@ def test_radii_and_factors_broadcast_against_the_leading_axes() -> None:
 
 def test_the_lower_sheet_is_refused_and_never_nan() -> None:
     X = BALL.to_lorentz(np.array([0.3, 0.1]))
-    with pytest.raises(ValueError, match="not positive|is not"):
+    with pytest.raises(ValueError, match="one that is not"):
         BALL.from_lorentz(-X)
     for other in (X, X * (1 - 1e-16), np.nextafter(X, 0), -X):
         assert np.isfinite(lorentz_distance(X, other, 0.7))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from geometry.oracle import points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geometry.oracle import points
 from poincare_memory import PoincareBall, lorentz_distance, to_mips_vectors
 from poincare_memory.geometry import lorentz_inner, mips_scores
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from geometry.oracle import EPS, Oracle, points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geometry.oracle import EPS, Oracle, points
 from poincare_memory import PoincareBall, lorentz_distance
 from poincare_memory.retrieval import cone_angle
 

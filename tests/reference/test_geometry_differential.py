@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.harness import Reference
 
 from poincare_memory import PoincareBall
+from reference.harness import Reference
 
 # Against the reference in float64: points to 1e-9, distances and scores to 1e-7.
 POINT, DISTANCE = 1e-9, 1e-7

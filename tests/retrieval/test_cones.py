@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from geometry.oracle import points
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from geometry.oracle import points
 from poincare_memory import PoincareBall, cone_energy, in_cone
 from poincare_memory.retrieval import DEFAULT_K, cone_angle, half_aperture
 
