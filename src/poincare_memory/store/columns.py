@@ -208,12 +208,14 @@ class Columns:
         if capacity >= 2**31:
             raise MemoryError("a store holds at most 2,147,483,647 memories")
         used = self.high_water
+        grown: dict[str, NDArray[Any]] = {}
         for name, (dtype, blank) in SCALARS.items():
-            grown = np.full(capacity, blank, dtype)
-            grown[:used] = getattr(self, name)[:used]
-            setattr(self, name, grown)
+            grown[name] = np.full(capacity, blank, dtype)
+            grown[name][:used] = getattr(self, name)[:used]
         for name, dtype in VECTORS.items():
-            setattr(self, name, self._grown_matrix(getattr(self, name), dtype, capacity))
+            grown[name] = self._grown_matrix(getattr(self, name), dtype, capacity)
+        for name, column in grown.items():  # all or none: they must not differ in length
+            setattr(self, name, column)
 
     def _grown_matrix(self, old: NDArray[Any], dtype: Any, capacity: int) -> NDArray[Any]:
         grown = np.empty((capacity, self.dim), dtype)
@@ -221,11 +223,12 @@ class Columns:
         return grown
 
     def free(self, rows: Rows) -> None:
-        """Forget memories. The topmost must be detached, and all below it go too."""
+        """Forget a memory and, in `rows` after it, everything below it."""
         for row in rows.tolist():  # all before any: a record also reads its parent's row
             record = self._records.pop(row, None)
             if record is not None:
                 record.release()
+        self.detach(int(rows[0]))
         for row in rows.tolist():
             del self.row_of[self.name(row)]
         self._blank(rows)

@@ -349,5 +349,4 @@ def remove(store: Store, id: str, cascade: bool = False) -> None:
         if not cascade and columns.first_child[row] >= 0:
             raise ValueError(f"{id!r:.80} has children; pass cascade=True to remove the subtree")
         rows = columns.subtree_rows(row) if cascade else np.array([row], np.int32)
-        columns.detach(row)
         columns.free(rows)

@@ -22,7 +22,7 @@ def inspect(
     """HTML text; written to `path` where given, and shown where asked; see `Memory.inspect`."""
     from ..viz.html import render_html
 
-    page = render_html(memory, title=title, layout=layout)
+    page: str = render_html(memory, title=title, layout=layout)
     if path is not None:
         from .atomic import write_text
 

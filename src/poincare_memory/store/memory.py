@@ -453,7 +453,8 @@ class Memory:
         store = self._store
         with store.lock.read():
             row = np.array([store.columns.row_of[id]], np.int32)
-            return points(store.columns, row, store.ball.sqrt_c)[0]
+            point: FloatArray = points(store.columns, row, store.ball.sqrt_c)[0]
+        return point
 
     @property
     def points(self) -> FloatArray:

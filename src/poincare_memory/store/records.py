@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 from ..temporal.instants import from_micros, optional_micros, to_micros, utcnow
 from .metadata import copy_metadata
 
 if TYPE_CHECKING:
     from .columns import Columns
+
+Value = TypeVar("Value")
 
 
 @dataclass
@@ -62,6 +65,43 @@ class MemoryRecord:
 FIELDS = tuple(f.name for f in fields(MemoryRecord))
 
 
+def _id_at(columns: Columns, row: int) -> str:
+    return cast(str, columns.ids[row])
+
+
+def _text_at(columns: Columns, row: int) -> str:
+    return cast(str, columns.texts[row])
+
+
+def _parent_at(columns: Columns, row: int) -> str | None:
+    parent = int(columns.parent[row])
+    return columns.ids[parent] if parent >= 0 else None
+
+
+def _t_at(columns: Columns, row: int) -> datetime:
+    return cast(datetime, from_micros(int(columns.t[row])))
+
+
+def _valid_from_at(columns: Columns, row: int) -> datetime | None:
+    return from_micros(int(columns.valid_from[row]))
+
+
+def _valid_until_at(columns: Columns, row: int) -> datetime | None:
+    return from_micros(int(columns.valid_until[row]))
+
+
+def _last_accessed_at(columns: Columns, row: int) -> datetime | None:
+    return from_micros(int(columns.last_accessed[row]))
+
+
+def _access_count_at(columns: Columns, row: int) -> int:
+    return int(columns.access_count[row])
+
+
+def _meta_at(columns: Columns, row: int) -> dict[str, Any]:
+    return columns.meta(row)
+
+
 class StoredRecord(MemoryRecord):
     """A `MemoryRecord` that reads and writes one row of a store's columns.
 
@@ -106,16 +146,20 @@ class StoredRecord(MemoryRecord):
         """Change a removed record: only the record itself."""
         setattr(self._last, name, value)
 
-    def _live(self, value: Any, name: str) -> Any:
-        return value if self._last is None else getattr(self._last, name)
-
-    def _instant(self, name: str) -> datetime | None:
-        value = from_micros(int(getattr(self._columns, name)[self._row]))
-        return self._live(value, name)  # type: ignore[no-any-return]
+    def _read(self, name: str, read: Callable[[Columns, int], Value]) -> Value:
+        if self._last is None:
+            try:
+                value = read(self._columns, self._row)
+            except IndexError:  # the store was emptied just now
+                pass
+            else:
+                if self._last is None:
+                    return value
+        return cast(Value, getattr(self._last, name))
 
     @property
     def id(self) -> str:
-        return self._live(self._columns.ids[self._row], "id")  # type: ignore[no-any-return]
+        return self._read("id", _id_at)
 
     @id.setter
     def id(self, value: str) -> NoReturn:
@@ -125,7 +169,7 @@ class StoredRecord(MemoryRecord):
 
     @property
     def text(self) -> str:
-        return self._live(self._columns.texts[self._row], "text")  # type: ignore[no-any-return]
+        return self._read("text", _text_at)
 
     @text.setter
     def text(self, value: str) -> NoReturn:
@@ -133,9 +177,7 @@ class StoredRecord(MemoryRecord):
 
     @property
     def parent_id(self) -> str | None:
-        columns = self._columns
-        parent = int(columns.parent[self._row])
-        return self._live(columns.ids[parent] if parent >= 0 else None, "parent_id")  # type: ignore[no-any-return]
+        return self._read("parent_id", _parent_at)
 
     @parent_id.setter
     def parent_id(self, value: str | None) -> NoReturn:
@@ -143,7 +185,7 @@ class StoredRecord(MemoryRecord):
 
     @property
     def t(self) -> datetime:
-        return self._instant("t")  # type: ignore[return-value]
+        return self._read("t", _t_at)
 
     @t.setter
     def t(self, value: datetime) -> None:
@@ -151,7 +193,7 @@ class StoredRecord(MemoryRecord):
 
     @property
     def valid_from(self) -> datetime | None:
-        return self._instant("valid_from")
+        return self._read("valid_from", _valid_from_at)
 
     @valid_from.setter
     def valid_from(self, value: datetime | None) -> None:
@@ -159,7 +201,7 @@ class StoredRecord(MemoryRecord):
 
     @property
     def valid_until(self) -> datetime | None:
-        return self._instant("valid_until")
+        return self._read("valid_until", _valid_until_at)
 
     @valid_until.setter
     def valid_until(self, value: datetime | None) -> None:
@@ -167,7 +209,7 @@ class StoredRecord(MemoryRecord):
 
     @property
     def last_accessed(self) -> datetime | None:
-        return self._instant("last_accessed")
+        return self._read("last_accessed", _last_accessed_at)
 
     @last_accessed.setter
     def last_accessed(self, value: datetime | None) -> None:
@@ -175,7 +217,7 @@ class StoredRecord(MemoryRecord):
 
     @property
     def access_count(self) -> int:
-        return int(self._live(self._columns.access_count[self._row], "access_count"))
+        return self._read("access_count", _access_count_at)
 
     @access_count.setter
     def access_count(self, value: int) -> None:
@@ -185,7 +227,7 @@ class StoredRecord(MemoryRecord):
 
     @property
     def meta(self) -> dict[str, Any]:
-        return self._live(self._columns.meta(self._row), "meta")  # type: ignore[no-any-return]
+        return self._read("meta", _meta_at)
 
     @meta.setter
     def meta(self, value: dict[str, Any]) -> None:
