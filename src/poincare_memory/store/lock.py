@@ -2,7 +2,8 @@
 
 ``with lock.read():`` and ``with lock.write():`` may nest in any way that does not turn a reader into a
 writer: a writer may read, a reader that asks to write is refused (two such readers would wait for each
-other for ever). A waiting writer goes before new readers, so a stream of searches cannot starve an edit.
+other for ever). A waiting writer goes before new readers, and writers go in the order they came: neither a
+stream of searches nor one of edits starves an edit.
 
 Nothing that belongs to the user runs while the lock is held: no embedder, clock, filter or policy.
 """
@@ -14,6 +15,7 @@ import os
 import threading
 import time
 import weakref
+from collections import deque
 from types import TracebackType
 
 logger = logging.getLogger("poincare_memory")
@@ -69,7 +71,7 @@ class SharedLock:
         self._readers: dict[int, int] = {}  # thread -> how many times it entered
         self._writer: int | None = None
         self._writer_depth = 0
-        self._writers_waiting = 0
+        self._writers_waiting: deque[int] = deque()  # threads, first come first served
         self._reading = _Reading(self)
         self._writing = _Writing(self)
         _every_lock.add(self)
@@ -115,20 +117,27 @@ class SharedLock:
                 raise RuntimeError(
                     "a thread that reads the store cannot start to write it; leave the read first"
                 )
-            deadline = None if patience is None else time.monotonic() + patience
-            self._writers_waiting += 1
-            try:
-                while self._writer is not None or self._readers:
-                    left = None if deadline is None else deadline - time.monotonic()
-                    if left is not None and left <= 0:
-                        return False
-                    self._gate.wait(left)
-                self._writer, self._writer_depth = me, 1
-                return True
-            finally:
-                self._writers_waiting -= 1
-                if self._writer != me:
-                    self._gate.notify_all()
+            if self._writer is not None or self._readers or self._writers_waiting:
+                return self._wait_to_write(me, patience)
+            self._writer, self._writer_depth = me, 1
+            return True
+
+    def _wait_to_write(self, me: int, patience: float | None) -> bool:
+        deadline = None if patience is None else time.monotonic() + patience
+        queue = self._writers_waiting
+        queue.append(me)
+        try:
+            while self._writer is not None or self._readers or queue[0] != me:
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    return False
+                self._gate.wait(left)
+            self._writer, self._writer_depth = me, 1
+            return True
+        finally:
+            queue.remove(me)
+            if self._writer != me:
+                self._gate.notify_all()
 
     def release_write(self) -> None:
         with self._gate:
@@ -142,7 +151,7 @@ class SharedLock:
         me = threading.get_ident()
         self._gate = threading.Condition(threading.RLock())
         self._readers = {me: self._readers[me]} if me in self._readers else {}
-        self._writers_waiting = 0
+        self._writers_waiting.clear()
         if self._writer != me:
             self._writer, self._writer_depth = None, 0
 

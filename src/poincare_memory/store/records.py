@@ -143,8 +143,9 @@ class StoredRecord(MemoryRecord):
         return self._last is None
 
     def change_last(self, name: str, value: Any) -> None:
-        """Change a removed record: only the record itself."""
-        setattr(self._last, name, value)
+        """Change a removed record: only the record itself. Times are in microseconds, as for a column."""
+        instant = name not in ("meta", "access_count")
+        setattr(self._last, name, from_micros(value) if instant else value)
 
     def _read(self, name: str, read: Callable[[Columns, int], Value]) -> Value:
         if self._last is None:

@@ -1,0 +1,233 @@
+"""Many readers or one writer, re-entrant, across threads and fork."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from poincare_memory.store import lock as lock_module
+from poincare_memory.store.lock import SharedLock
+
+forking = pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+# Python 3.12 warns of every fork among threads; forking among threads is what these tests are about.
+threads_and_fork = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+
+
+def in_thread(work: Callable[[], Any]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_nesting() -> None:
+    lock = SharedLock()
+    with lock.write(), lock.write(), lock.read(), lock.read():
+        assert lock.held_by_me()
+    with lock.read(), lock.read():
+        assert lock.held_by_me()
+    assert not lock.held_by_me()
+
+
+def test_a_reader_may_not_become_a_writer() -> None:
+    lock = SharedLock()
+    with lock.read(), pytest.raises(RuntimeError, match="cannot start to write"):
+        lock.acquire_write()
+    with lock.write():
+        pass
+
+
+def test_readers_side_by_side_writers_alone() -> None:
+    lock = SharedLock()
+    inside, most, log = [0], [0], []
+    together = threading.Barrier(3, timeout=10)
+
+    def read() -> None:
+        with lock.read():
+            together.wait()  # breaks unless all three are inside at once
+
+    threads = [in_thread(read) for _ in range(3)]
+    for thread in threads:
+        thread.join(10)
+    assert not together.broken
+
+    def write(name: int) -> None:
+        for _ in range(200):
+            with lock.write():
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                log.append(name)
+                inside[0] -= 1
+
+    threads = [in_thread(lambda i=i: write(i)) for i in range(3)]
+    for thread in threads:
+        thread.join(10)
+    assert most == [1]
+    assert len(log) == 600
+
+
+def test_a_stream_of_readers_does_not_starve_a_writer() -> None:
+    lock, stop, written = SharedLock(), threading.Event(), threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            with lock.read():
+                time.sleep(0.002)
+
+    readers = [in_thread(read) for _ in range(4)]
+    in_thread(lambda: (lock.acquire_write(), written.set(), lock.release_write()))
+    assert written.wait(5)
+    stop.set()
+    for thread in readers:
+        thread.join(5)
+
+
+def test_a_waiting_writer_lets_a_reader_enter_again() -> None:
+    lock = SharedLock()
+    with lock.read():
+        writer = in_thread(lambda: (lock.acquire_write(), lock.release_write()))
+        while not lock._writers_waiting:
+            time.sleep(0.001)
+        with lock.read():
+            pass
+    writer.join(5)
+    assert not writer.is_alive()
+
+
+def test_an_exception_releases() -> None:
+    lock = SharedLock()
+    for side in (lock.read, lock.write):
+        with pytest.raises(ZeroDivisionError), side():
+            raise ZeroDivisionError
+        assert not lock.held_by_me()
+    assert lock.acquire_write(0.1)
+
+
+def test_patience() -> None:
+    lock = SharedLock()
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock.read():
+            entered.set()
+            leave.wait(10)
+
+    thread = in_thread(hold)
+    assert entered.wait(5)
+    assert lock.acquire_write(0.02) is False
+    leave.set()
+    thread.join(5)
+    assert lock.acquire_write(5) is True
+    lock.release_write()
+
+
+def forked(work: Callable[[], Any]) -> int:
+    """Exit status of a child that does `work` within five seconds."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(5)
+            work()
+            status = 0
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@forking
+@threads_and_fork
+@pytest.mark.parametrize("side", ["read", "write"])
+def test_a_child_inherits_no_held_lock(side: str) -> None:
+    lock = SharedLock()
+    stop = threading.Event()
+
+    def busy() -> None:
+        while not stop.is_set():
+            with getattr(lock, side)():
+                time.sleep(0.003)
+
+    threads = [in_thread(busy) for _ in range(2)]
+
+    def use() -> None:
+        with lock.write(), lock.read():
+            pass
+
+    try:
+        assert [forked(use) for _ in range(5)] == [0] * 5
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(5)
+    with lock.write():
+        pass
+
+
+@forking
+@threads_and_fork
+def test_fork_waits_for_a_write_to_finish() -> None:
+    lock = SharedLock()
+    halves = [0, 0]
+    started = threading.Event()
+
+    def write() -> None:
+        with lock.write():
+            halves[0] = 1
+            started.set()
+            time.sleep(0.2)
+            halves[1] = 1
+
+    thread = in_thread(write)
+    assert started.wait(5)
+
+    def look() -> None:
+        assert halves == [1, 1]
+
+    assert forked(look) == 0
+    thread.join(5)
+
+
+@forking
+@pytest.mark.parametrize("side", ["read", "write"])
+def test_the_forking_thread_keeps_what_it_holds(side: str) -> None:
+    lock = SharedLock()
+
+    def leave() -> None:
+        assert lock.held_by_me()
+        getattr(lock, f"release_{side}")()
+        assert not lock.held_by_me()
+        assert lock.acquire_write(1)
+
+    with getattr(lock, side)():
+        assert forked(leave) == 0
+        assert lock.held_by_me()
+
+
+@forking
+@threads_and_fork
+def test_fork_does_not_wait_for_ever(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(lock_module, "FORK_PATIENCE_SECONDS", 0.05)
+    lock = SharedLock()
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock.write():
+            entered.set()
+            leave.wait(10)
+
+    thread = in_thread(hold)
+    assert entered.wait(5)
+    with caplog.at_level(logging.WARNING, "poincare_memory"):
+        assert forked(lock.acquire_write) == 0
+    assert "forking anyway" in caplog.text
+    leave.set()
+    thread.join(5)
