@@ -101,7 +101,7 @@ def test_an_empty_memory_has_no_coordinates() -> None:
     assert disk_coordinates(np.zeros((0, 7)), PoincareBall()).shape == (0, 2)
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 9])
+@pytest.mark.parametrize("dim", [1, 3, 9])
 @pytest.mark.parametrize("count", [1, 2, 5, 40])
 @pytest.mark.parametrize("curvature", [0.25, 1.0, 4.0])
 def test_projection_keeps_depths(dim: int, count: int, curvature: float) -> None:
@@ -111,26 +111,33 @@ def test_projection_keeps_depths(dim: int, count: int, curvature: float) -> None
     np.testing.assert_allclose(depths_of(coordinates), ball.distance_to_origin(points).ravel(), rtol=1e-9)
 
 
+@pytest.mark.parametrize("curvature", [0.25, 1.0, 4.0])
+def test_points_of_a_plane_are_drawn_where_they_are(curvature: float) -> None:
+    ball = PoincareBall(curvature)
+    points = ball.random_points(30, 2, max_hyperbolic_radius=6.0, seed=1)
+    np.testing.assert_allclose(disk_coordinates(points, ball), points * np.sqrt(curvature), atol=1e-12)
+
+
 def test_projection_draws_the_two_leading_axes() -> None:
     """Directions spread over a plane of R^6 keep the angles they have in that plane."""
     turn = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0][:2]
     angles = np.random.default_rng(4).uniform(0, 2 * np.pi, 50)
     directions = np.column_stack([np.cos(angles), np.sin(angles)]) @ turn
-    drawn = directional_coordinates(directions, np.ones(50))
+    drawn = directional_coordinates(directions, np.ones(50), 1.0)
     cosines = drawn @ drawn.T / np.tanh(0.5) ** 2
     np.testing.assert_allclose(cosines, np.cos(angles[:, None] - angles), atol=1e-9)
 
 
 def test_projection_of_a_direction_across_both_axes_keeps_its_depth() -> None:
     directions = np.vstack([np.repeat(np.eye(3)[:2], 10, axis=0), np.eye(3)[2]])
-    drawn = directional_coordinates(directions, np.full(21, 1.5))
+    drawn = directional_coordinates(directions, np.full(21, 1.5), 2.0)
     np.testing.assert_allclose(depths_of(drawn), 1.5)
 
 
 def test_projection_at_any_depth_stays_inside() -> None:
     directions = np.random.default_rng(0).normal(size=(200, 5))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    drawn = directional_coordinates(directions, np.linspace(0, 2500, 200))
+    drawn = directional_coordinates(directions, np.linspace(0, 2500, 200), 1.0)
     assert (np.linalg.norm(drawn, axis=1) < 1).all()
 
 

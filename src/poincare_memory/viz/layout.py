@@ -19,11 +19,12 @@ _RIM = 1.0 - 4.0 * float(np.finfo(np.float64).eps)
 
 
 def disk_coordinates(points: FloatArray, ball: PoincareBall) -> FloatArray:
-    """Project points of the ball to the unit disk, every depth kept.
+    """Project points of the ball to the unit disk.
 
     The angle comes from the two leading principal axes of the points seen from the origin (their logarithms,
-    not centred); points of a two-dimensional ball keep their own. The distance from the disk's centre is the
-    point's own: ``2 artanh |xy|`` is its hyperbolic distance from the origin, whatever the curvature.
+    not centred), the distance from the disk's centre is the point's own: ``2 artanh |xy|`` is its hyperbolic
+    distance from the origin, whatever the curvature. Points of a two-dimensional ball are drawn where they
+    are, scaled to the unit disk.
 
     Parameters
     ----------
@@ -56,11 +57,13 @@ def disk_coordinates(points: FloatArray, ball: PoincareBall) -> FloatArray:
     radii = np.linalg.norm(placed, axis=1)
     depths = np.asarray(ball.distance_to_origin(placed), dtype=np.float64).reshape(len(placed))
     directions = placed / np.where(radii > 0.0, radii, 1.0)[:, None]
-    return directional_coordinates(directions, depths)
+    return directional_coordinates(directions, depths, ball.sqrt_c)
 
 
-def directional_coordinates(directions: FloatArray, depths: FloatArray) -> FloatArray:
-    """Disk coordinates (n, 2) of unit directions (n, dim) at hyperbolic depths (n,)."""
+def directional_coordinates(directions: FloatArray, depths: FloatArray, sqrt_c: float) -> FloatArray:
+    """Disk coordinates (n, 2) of unit directions (n, dim) at hyperbolic depths (n,); see `disk_coordinates`."""
+    if directions.shape[1] == 2:
+        return directions * _disk_radii(sqrt_c * depths)[:, None]
     planar = _planar_directions(directions, depths)
     lengths = np.linalg.norm(planar, axis=1)
     # Orthogonal to both axes, up to rounding: no angle of its own, so it is drawn at angle 0, at its true depth.
@@ -77,8 +80,6 @@ def _planar_directions(directions: FloatArray, depths: FloatArray) -> FloatArray
         return np.zeros((count, 2))
     if dim == 1:
         return np.column_stack([directions[:, 0], np.zeros(count)])
-    if dim == 2:
-        return directions.copy()
     tangents = directions * depths[:, None]
     # The triangular factor has the same principal axes, and is no larger than (dim, dim).
     compact = np.linalg.qr(tangents, mode="r") if count > dim else tangents

@@ -77,7 +77,7 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         if layout == "structural":
             coordinates = radial_coordinates(_postorder(columns, rows), parents, depths)
         else:
-            coordinates = directional_coordinates(columns.direction[rows], depths)
+            coordinates = directional_coordinates(columns.direction[rows], depths, store.ball.sqrt_c)
     settings = {
         "curvature": store.ball.curvature,
         "dim": memory.dim,

@@ -80,9 +80,8 @@ export function geodesic(px, py, qx, qy) {
   return { x, y, radius };
 }
 
-// Image of the circle of points at distance `depth` from the origin.
-export function depthCircle(f, depth) {
-  const rho = Math.tanh(depth / 2);
+// Image of the circle of radius `rho` around the centre.
+export function imageOfCircle(f, rho) {
   const [x, y] = moved(f, 0, 0);
   const square = x * x + y * y;
   const shrink = 1 - rho * rho * square;

@@ -1,6 +1,6 @@
 // Draws the disk: rim, depth rings, geodesic edges, memories. What is too small to see is not drawn.
 
-import { depthCircle, geodesic } from "./geometry.js";
+import { imageOfCircle, geodesic } from "./geometry.js";
 import { Dots } from "./dots.js";
 import { levelColours, styleColour } from "./palette.js";
 
@@ -8,6 +8,7 @@ const SHADES = 8;
 const LINES_A_STROKE = 400;
 const CROWD = 3000; // above it, small memories are dots and fewer edges are drawn
 const LARGEST_DOT = 2.6;
+const RINGS = 9;
 
 export class Scene {
   constructor(canvas, state, view) {
@@ -18,6 +19,7 @@ export class Scene {
     this.radii = new Float32Array(state.model.count);
     this.isCrowded = state.model.count > CROWD;
     this.dots = new Dots();
+    this.rings = this.findRings();
     this.refreshColours();
     this.refreshGroups();
   }
@@ -99,8 +101,8 @@ export class Scene {
     context.strokeStyle = inks.ring;
     context.lineWidth = 1;
     context.setLineDash([2, 5]);
-    for (const depth of this.ringDepths()) {
-      const ring = depthCircle(view.isometry, depth);
+    for (const rho of this.rings) {
+      const ring = imageOfCircle(view.isometry, rho);
       if (ring.radius * radius < 3) continue;
       const [x, y] = view.toScreen(ring.x, ring.y);
       context.beginPath();
@@ -110,14 +112,15 @@ export class Scene {
     context.setLineDash([]);
   }
 
-  // The depth of each level, as long as the rings are apart.
-  ringDepths() {
-    const { config, maxLevel } = this.state.model;
-    const depths = [];
-    for (let level = 0; level <= Math.min(maxLevel, 8); level++) {
-      depths.push(config.base_depth + level * config.depth_step);
+  // How far from the centre each of the upper levels lies.
+  findRings() {
+    const { model } = this.state;
+    const radii = new Map();
+    for (let i = 0; i < model.count && radii.size < RINGS; i++) {
+      const level = model.level[i];
+      if (level < RINGS && !radii.has(level)) radii.set(level, Math.hypot(model.x[i], model.y[i]));
     }
-    return depths;
+    return [...radii.values()];
   }
 
   // A disc shrinks with the metric: towards the rim the same hyperbolic size takes fewer pixels.
