@@ -48,11 +48,21 @@ POINCARE_INLINE void prefetch(const T* address) {
 #endif
 }
 
+// Fisher-Yates. Partners are drawn some steps ahead, so that they are in cache when they are swapped.
 void shuffle(const TrainingPairs& pairs, RandomState& random) {
-    for (std::size_t i = pairs.count; i > 1; --i) {
-        const std::size_t j = random_below(random, i);
-        std::swap(pairs.source[i - 1], pairs.source[j]);
-        std::swap(pairs.target[i - 1], pairs.target[j]);
+    constexpr std::size_t kDrawn = 16;
+    std::size_t partner[kDrawn];
+    for (std::size_t left = pairs.count; left > 1;) {
+        const std::size_t drawn = std::min(kDrawn, left - 1);
+        for (std::size_t k = 0; k < drawn; ++k) {
+            partner[k] = random_below(random, left - k);
+            prefetch(pairs.source + partner[k]);
+            prefetch(pairs.target + partner[k]);
+        }
+        for (std::size_t k = 0; k < drawn; ++k, --left) {
+            std::swap(pairs.source[left - 1], pairs.source[partner[k]]);
+            std::swap(pairs.target[left - 1], pairs.target[partner[k]]);
+        }
     }
 }
 
@@ -153,6 +163,8 @@ template <typename Real>
 struct Ball {
     Real* boundary_gap;
 
+    POINCARE_INLINE void fetch(std::int32_t node) const { prefetch(boundary_gap + node); }
+
     template <std::size_t N>
     POINCARE_INLINE void gather(const Sample& sample, Scratch<Real, N>& w) const {
         for (std::size_t k = 0; k < sample.others; ++k) w.boundary_gap[k] = boundary_gap[sample.other[k]];
@@ -234,6 +246,8 @@ POINCARE_INLINE double exp_of_negative(double x) {
 
 template <typename Real>
 struct Euclidean {
+    POINCARE_INLINE void fetch(std::int32_t) const {}
+
     template <std::size_t N>
     POINCARE_INLINE void gather(const Sample&, Scratch<Real, N>&) const {}
 
@@ -355,11 +369,19 @@ struct Epoch {
         Sample ring[kRing];
         for (Sample& sample : ring) sample.other.resize(1 + negatives);
         for (std::size_t i = 0; i < pairs.count + kAhead; ++i) {
+            fetch_excluded(i);
             if (i < pairs.count) announce(ring[i % kRing], i);
             if (i >= kAhead)
                 learn<Real, N>(ring[(i - kAhead) % kRing], points, stride, rate, geometry, scratch, loss);
         }
         return loss.total();
+    }
+
+    // The list of a pair to come, in two steps, since where it lies has to be fetched first.
+    POINCARE_INLINE void fetch_excluded(std::size_t i) const {
+        if (excluded.start == nullptr) return;
+        if (i + 2 * kAhead < pairs.count) prefetch(excluded.start + pairs.source[i + 2 * kAhead]);
+        if (i + kAhead < pairs.count) prefetch(excluded.shifted + excluded.start[pairs.source[i + kAhead]]);
     }
 
     POINCARE_INLINE void announce(Sample& sample, std::size_t i) const {
@@ -371,6 +393,7 @@ struct Epoch {
     POINCARE_INLINE void prefetch_row(std::int32_t node) const {
         const Real* const row = points + static_cast<std::size_t>(node) * stride;
         for (std::size_t c = 0; c < stride; c += kCacheLine / sizeof(Real)) prefetch(row + c);
+        geometry.fetch(node);
     }
 };
 
