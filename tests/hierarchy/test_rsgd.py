@@ -40,6 +40,8 @@ def binary_tree_closure(nodes):
         ("lr", -1.0, ValueError),
         ("lr", -math.inf, ValueError),
         ("lr", 1e30, ValueError),
+        ("lr", "fast", TypeError),
+        ("lr", None, TypeError),
         ("negatives", 0, ValueError),
         ("negatives", -2, ValueError),
         ("batch_size", 0, ValueError),
@@ -60,6 +62,11 @@ def test_bad_numbers_are_refused_by_name(fit, name, value, error):
 def test_bad_burn_in_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"^{name}: expected"):
         fit_poincare_embeddings(EDGES, **{name: value})
+
+
+def test_a_ball_must_be_a_ball():
+    with pytest.raises(TypeError, match=r"^ball: expected a PoincareBall"):
+        fit_poincare_embeddings(EDGES, ball=4.0)
 
 
 @each_fit

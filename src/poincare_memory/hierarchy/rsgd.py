@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..geometry.poincare import PoincareBall
 from .tree import edge_endpoints
 
 if TYPE_CHECKING:
     from ..geometry.numerics import FloatArray
-    from ..geometry.poincare import PoincareBall
 
 __all__ = ["TrainingReport", "fit_euclidean_embeddings", "fit_poincare_embeddings"]
 
@@ -125,6 +125,8 @@ def fit_poincare_embeddings(
     settings = _Settings(dim, epochs, lr, negatives, batch_size, seed)
     burn_in = _whole("burn_in", burn_in, 0)
     factor = _rate("burn_in_lr_factor", burn_in_lr_factor)
+    if ball is not None and not isinstance(ball, PoincareBall):
+        raise TypeError(f"ball: expected a PoincareBall or None, got {ball!r}")
     scale = 1.0 if ball is None else ball.sqrt_c
     rates = (settings.lr * (factor if epoch < burn_in else 1.0) for epoch in range(settings.epochs))
     task = _Task(edges, settings, exclude_related)
@@ -269,7 +271,10 @@ def _whole(name: str, value: int, least: int) -> int:
 
 
 def _rate(name: str, value: float) -> float:
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected a number, got {value!r}") from None
     if not 0 <= number <= _LARGEST_RATE:
         raise ValueError(f"{name}: expected a finite number from 0 to {_LARGEST_RATE:g}, got {value!r}")
     return number
