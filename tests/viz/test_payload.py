@@ -58,7 +58,8 @@ def test_it_says_what_to_dict_says(items) -> None:
 
 
 @pytest.mark.parametrize(
-    "hostile", ["</script>", "<!-- <script>", "]]>", "\u2028\u2029", "\x00\x1f\"'\\", "é\U0001f9b5"]
+    "hostile",
+    ["</script>", "100 % %s %%", "<!-- <script>", "]]>", "\u2028\u2029", "\x00\x1f\"'\\", "é\U0001f9b5"],
 )
 def test_hostile_texts_survive_unharmed(hostile: str) -> None:
     memory = Memory()

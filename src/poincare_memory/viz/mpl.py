@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LABEL_LENGTH = 24
 
 _STEPS = 24  # straight pieces an edge is drawn with
-_FAINTEST = 0.15
+_FAINTEST = 0.25
 
 
 def plot_memory(
@@ -55,7 +55,7 @@ def plot_memory(
         raise ImportError('plot needs matplotlib: pip install "poincare-memory[viz]"') from error
     snapshot = take_snapshot(memory, at_time)
     if ax is None:
-        _, ax = pyplot.subplots(figsize=(7.5, 7))
+        _, ax = pyplot.subplots(figsize=(8, 7), layout="constrained")
     ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor="0.6", linewidth=1.0))
     ax.add_collection(LineCollection(list(_edge_paths(snapshot)), colors="0.7", linewidths=0.8, zorder=1))
     _draw_points(ax, snapshot)
@@ -76,8 +76,9 @@ def _draw_points(ax: Any, snapshot: Snapshot) -> None:
         return
     x, y = snapshot.coordinates.T
     opacity = _FAINTEST + (1.0 - _FAINTEST) * snapshot.weights
-    points = ax.scatter(x, y, c=snapshot.levels, s=30, alpha=opacity, cmap="viridis_r", zorder=2)
-    bar = ax.figure.colorbar(points, ax=ax, shrink=0.6, label="hierarchy level")
+    ax.scatter(x, y, c="white", s=34, zorder=2)  # the ground, so that no edge shines through
+    points = ax.scatter(x, y, c=snapshot.levels, s=34, alpha=opacity, cmap="viridis", zorder=2)
+    bar = ax.figure.colorbar(points, ax=ax, shrink=0.6, pad=0.1, label="hierarchy level")
     bar.solids.set_alpha(1.0)
     bar.ax.yaxis.get_major_locator().set_params(integer=True)
 

@@ -127,7 +127,7 @@ export class Scene {
   measure() {
     const { view, radii } = this;
     const { wx, wy } = view;
-    const crowding = Math.min(1, Math.pow(CROWD / radii.length, 0.3));
+    const crowding = Math.min(1, Math.pow(400 / radii.length, 0.2));
     const size = 11 * crowding * Math.sqrt(Math.min(view.magnification, 9)) * (view.radius < 250 ? 0.8 : 1);
     const least = this.isCrowded ? Math.max(0.6, 1.4 * crowding) : 2.6;
     for (let i = 0; i < radii.length; i++) {
