@@ -50,6 +50,7 @@ retrieval.filters
 retrieval
 store.metadata
 store.records
+store.stored_record
 store.lock
 store.placement
 store.columns

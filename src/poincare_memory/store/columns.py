@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from .._core import _kernels
 from .lock import SharedLock
-from .records import StoredRecord
+from .stored_record import StoredRecord
 
 MISSING = _kernels.MISSING_INSTANT
 Rows = NDArray[np.int32]

@@ -1,0 +1,202 @@
+"""`StoredRecord`: the record that a store hands out, bound to a row of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+
+from ..temporal.instants import from_micros, optional_micros, to_micros
+from .metadata import copy_metadata
+from .records import MemoryRecord
+
+if TYPE_CHECKING:
+    from .columns import Columns
+
+Value = TypeVar("Value")
+
+FIELDS = tuple(f.name for f in fields(MemoryRecord))
+
+
+def _id_at(columns: Columns, row: int) -> str:
+    return cast(str, columns.ids[row])
+
+
+def _text_at(columns: Columns, row: int) -> str:
+    return cast(str, columns.texts[row])
+
+
+def _parent_at(columns: Columns, row: int) -> str | None:
+    parent = int(columns.parent[row])
+    return columns.ids[parent] if parent >= 0 else None
+
+
+def _t_at(columns: Columns, row: int) -> datetime:
+    return cast(datetime, from_micros(int(columns.t[row])))
+
+
+def _valid_from_at(columns: Columns, row: int) -> datetime | None:
+    return from_micros(int(columns.valid_from[row]))
+
+
+def _valid_until_at(columns: Columns, row: int) -> datetime | None:
+    return from_micros(int(columns.valid_until[row]))
+
+
+def _last_accessed_at(columns: Columns, row: int) -> datetime | None:
+    return from_micros(int(columns.last_accessed[row]))
+
+
+def _access_count_at(columns: Columns, row: int) -> int:
+    return int(columns.access_count[row])
+
+
+def _meta_at(columns: Columns, row: int) -> dict[str, Any]:
+    return columns.meta(row)
+
+
+class StoredRecord(MemoryRecord):
+    """A `MemoryRecord` that reads and writes one row of a store's columns.
+
+    Reads take no lock: the value is read first and the removal mark afterwards, so a row that was freed
+    and used again in between never shows through.
+    """
+
+    __slots__ = ("_columns", "_last", "_row")
+
+    _columns: Columns
+    _row: int
+    _last: MemoryRecord | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        # dataclasses.replace and copy.replace call the class: a copy is free of the store.
+        return MemoryRecord(*args, **kwargs)
+
+    @classmethod
+    def bind(cls, columns: Columns, row: int) -> StoredRecord:
+        record: StoredRecord = object.__new__(cls)
+        record._columns, record._row, record._last = columns, row, None
+        return record
+
+    def release(self) -> None:
+        """Keep the last values: the row is about to be freed."""
+        self._last = self.snapshot()
+
+    def snapshot(self) -> MemoryRecord:
+        """The values now, in a record of its own (`meta` is shared)."""
+        return MemoryRecord(*(getattr(self, name) for name in FIELDS))
+
+    @property
+    def row(self) -> int:
+        """Its row; means nothing once the memory was removed."""
+        return self._row
+
+    def is_live(self) -> bool:
+        """Whether the memory is still in its store."""
+        return self._last is None
+
+    def change_last(self, name: str, value: Any) -> None:
+        """Change a removed record: only the record itself. Times are in microseconds, as for a column."""
+        instant = name not in ("meta", "access_count")
+        setattr(self._last, name, from_micros(value) if instant else value)
+
+    def _read(self, name: str, read: Callable[[Columns, int], Value]) -> Value:
+        if self._last is None:
+            try:
+                value = read(self._columns, self._row)
+            except IndexError:  # the store was emptied just now
+                pass
+            else:
+                if self._last is None:
+                    return value
+        return cast(Value, getattr(self._last, name))
+
+    @property
+    def id(self) -> str:
+        return self._read("id", _id_at)
+
+    @id.setter
+    def id(self, value: str) -> NoReturn:
+        raise AttributeError(
+            "the id of a stored memory cannot change; add it under the new id and remove this one"
+        )
+
+    @property
+    def text(self) -> str:
+        return self._read("text", _text_at)
+
+    @text.setter
+    def text(self, value: str) -> NoReturn:
+        raise AttributeError("a new text moves the memory: use Memory.update(id, text=...)")
+
+    @property
+    def parent_id(self) -> str | None:
+        return self._read("parent_id", _parent_at)
+
+    @parent_id.setter
+    def parent_id(self, value: str | None) -> NoReturn:
+        raise AttributeError("a new parent moves the memory: use Memory.link(child, parent)")
+
+    @property
+    def t(self) -> datetime:
+        return self._read("t", _t_at)
+
+    @t.setter
+    def t(self, value: datetime) -> None:
+        self._columns.change(self, "t", to_micros(value, "t"))
+
+    @property
+    def valid_from(self) -> datetime | None:
+        return self._read("valid_from", _valid_from_at)
+
+    @valid_from.setter
+    def valid_from(self, value: datetime | None) -> None:
+        self._columns.change(self, "valid_from", optional_micros(value, "valid_from"))
+
+    @property
+    def valid_until(self) -> datetime | None:
+        return self._read("valid_until", _valid_until_at)
+
+    @valid_until.setter
+    def valid_until(self, value: datetime | None) -> None:
+        self._columns.change(self, "valid_until", optional_micros(value, "valid_until"))
+
+    @property
+    def last_accessed(self) -> datetime | None:
+        return self._read("last_accessed", _last_accessed_at)
+
+    @last_accessed.setter
+    def last_accessed(self, value: datetime | None) -> None:
+        self._columns.change(self, "last_accessed", optional_micros(value, "last_accessed"))
+
+    @property
+    def access_count(self) -> int:
+        return self._read("access_count", _access_count_at)
+
+    @access_count.setter
+    def access_count(self, value: int) -> None:
+        if isinstance(value, bool) or not hasattr(value, "__index__") or not 0 <= value < 2**63:
+            raise ValueError(f"access_count must be a whole number of at least 0, got {value!r}")
+        self._columns.change(self, "access_count", int(value))
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        return self._read("meta", _meta_at)
+
+    @meta.setter
+    def meta(self, value: dict[str, Any]) -> None:
+        self._columns.change(self, "meta", copy_metadata(value))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MemoryRecord):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in FIELDS)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return "MemoryRecord(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in FIELDS) + ")"
+
+    def __reduce__(self) -> tuple[type[MemoryRecord], tuple[Any, ...]]:
+        return MemoryRecord, tuple(getattr(self, name) for name in FIELDS)
