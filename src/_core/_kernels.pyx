@@ -9,6 +9,7 @@ from libcpp.vector cimport vector
 include "constants.pxi"
 include "threads.pxi"
 include "ball.pxi"
+include "maps.pxi"
 include "lorentz.pxi"
 include "polar.pxi"
 include "cones.pxi"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "cpu.hpp"
-#include "log1p.hpp"
 #include "numerics.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
@@ -66,15 +65,6 @@ double compensated_margin(const double* x, std::size_t d, double c) {
     const double product = c * high;
     const double product_error = std::fma(c, high, -product) + c * low;
     return (1.0 - product) - product_error;
-}
-
-// From |x−y|² and 1/√(margins) to distances:
-//   s = √c·|x−y|/√(margin·margin),  d = 2·asinh(s) = log1p(2s·(s + √(1+s²)))
-// The product of the inverse roots is taken first, so that d(x, y) and d(y, x) have the same bits.
-POINCARE_INLINE double distance_of_gap(double gap, double inverse_roots, double sqrt_c,
-                                       double inverse_sqrt_c) {
-    const double s = gap * (sqrt_c * inverse_roots);
-    return inverse_sqrt_c * log1p_nonnegative(2.0 * s * (s + std::sqrt(1.0 + s * s)));
 }
 
 // The pairs that are turned into distances together.
@@ -150,6 +140,11 @@ double inverse_root(const BallTerms& terms, const double* x, std::size_t d, std:
 }
 
 }  // namespace
+
+double euclidean_gap(const double* x, const double* y, std::size_t d) {
+    const double square = squared_gap(x, y, d);
+    return safe_square(square) ? std::sqrt(square) : gap_by_scaling(x, y, d);
+}
 
 double euclidean_norm(const double* x, std::size_t d) {
     const double square = dot(x, x, d);

@@ -5,8 +5,11 @@
 #pragma once
 
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <vector>
+
+#include "log1p.hpp"
 
 namespace poincare {
 
@@ -27,8 +30,18 @@ class BallTerms {
     double c_, sqrt_c_;
 };
 
-// |x| without overflow or underflow, at any magnitude that the format holds.
+// |x| and |x − y| without overflow or underflow, at any magnitude that the format holds.
 double euclidean_norm(const double* x, std::size_t d);
+double euclidean_gap(const double* x, const double* y, std::size_t d);
+
+// From |x−y|² and 1/√(margins) to distances:
+//   s = √c·|x−y|/√(margin·margin),  d = 2·asinh(s) = log1p(2s·(s + √(1+s²)))
+// The product of the inverse roots is taken first, so that d(x, y) and d(y, x) have the same bits.
+POINCARE_INLINE double distance_of_gap(double gap, double inverse_roots, double sqrt_c,
+                                       double inverse_sqrt_c) {
+    const double s = gap * (sqrt_c * inverse_roots);
+    return inverse_sqrt_c * log1p_nonnegative(2.0 * s * (s + std::sqrt(1.0 + s * s)));
+}
 
 // Writes the vector of length `length` along x (the zero vector, where x has no direction). An infinite
 // component is a direction by itself.

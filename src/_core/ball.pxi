@@ -17,7 +17,7 @@ cdef extern from "log1p.hpp" namespace "poincare" nogil:
     double c_log1p_nonnegative "poincare::log1p_nonnegative"(double)
 
 
-cdef inline size_t row_step(Py_ssize_t rows, Py_ssize_t n):
+cdef inline size_t row_step(Py_ssize_t rows, Py_ssize_t n) noexcept nogil:
     return 0 if rows == 1 and n != 1 else 1
 
 

@@ -1,6 +1,8 @@
 cdef extern from "lorentz.hpp" namespace "poincare" nogil:
     ptrdiff_t c_ball_to_lorentz "poincare::ball_to_lorentz"[T](
         const T*, size_t, size_t, double, T*, int) except +
+    MapReport c_ball_from_lorentz "poincare::ball_from_lorentz"[T](
+        const T*, size_t, size_t, double, double, T*, int) except +
     void c_lorentz_distances "poincare::lorentz_distances"[T](
         const T*, size_t, const T*, size_t, size_t, size_t, double, double*, int) except +
 
@@ -9,6 +11,13 @@ def ball_to_lorentz(const row_t[:, ::1] x, double curvature, row_t[:, ::1] out, 
     with nogil:
         outside = c_ball_to_lorentz(&x[0, 0], x.shape[0], x.shape[1], curvature, &out[0, 0], threads)
     return outside
+
+
+def ball_from_lorentz(const row_t[:, ::1] x, double curvature, double limit, row_t[:, ::1] out, int threads):
+    cdef MapReport report
+    with nogil:
+        report = c_ball_from_lorentz(&x[0, 0], out.shape[0], out.shape[1], curvature, limit, &out[0, 0], threads)
+    return report.outside, report.saturated != 0
 
 
 def lorentz_distances(const row_t[:, ::1] x, const row_t[:, ::1] y, double curvature, double[::1] out,

@@ -1,22 +1,18 @@
-"""Formulas of the ball's maps, in float64, without cancellation up to the depth that the coordinates hold.
-
-Every function takes points of shape (..., d) with their margin ``1 − c·|x|²`` of shape (..., 1), and returns
-a point of the *unit* ball (multiplied by √c), which :func:`keep_inside` brings back.
-"""
+"""Native maps over broadcast leading axes: which rows meet, what type comes out, and what is said about it."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .numerics import LARGEST_NORM, along, lengths_and_margins
+from .numerics import LARGEST_NORM, FloatArray, rows_of
+from .pairing import common_type, refuse_outside
 
-__all__ = ["exp_map", "geodesic_point", "keep_inside", "log_direction", "mobius_sum"]
-
-Values = NDArray[np.float64]
+__all__ = ["mapped", "storage_of", "warn_of_saturation"]
 
 
 def warn_of_saturation(dtype: np.dtype[Any], stacklevel: int) -> None:
@@ -29,99 +25,75 @@ def warn_of_saturation(dtype: np.dtype[Any], stacklevel: int) -> None:
     )
 
 
-def keep_inside(unit_point: Values, sqrt_c: float, dtype: np.dtype[Any], stacklevel: int = 3) -> NDArray[Any]:
-    """Scale from the unit ball to the ball; points that ``dtype`` cannot hold get its largest norm below 1.
+def storage_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type the kernels read and write for points of ``dtype``: float16 travels as float32.
+
+    Examples
+    --------
+    >>> storage_of(np.dtype(np.float16))
+    dtype('float32')
+    """
+    return np.dtype(np.float64 if dtype == np.float64 else np.float32)
+
+
+def mapped(
+    kernel: Callable[..., Any],
+    x: FloatArray,
+    y: FloatArray,
+    curvature: float,
+    *,
+    t: NDArray[np.float64] | None = None,
+    names: tuple[str, str] = ("x", "y"),
+) -> FloatArray:
+    """Apply a kernel that turns pairs of rows into points; ``t`` is one more number a pair.
+
+    Raises
+    ------
+    ValueError
+        If the last axes differ in length, or a point lies outside the ball.
 
     Warns
     -----
     RuntimeWarning
-        If there are such points.
+        If a result lies deeper than its type holds.
     """
-    limit = LARGEST_NORM[dtype.type]
-    lengths, _ = lengths_and_margins(unit_point, 1.0)
-    beyond = lengths > limit
-    if beyond.any():
-        warn_of_saturation(dtype, stacklevel)
-        unit_point = np.where(
-            beyond[..., np.newaxis],
-            along(unit_point, np.asarray(np.minimum(lengths, limit)), np.dtype(np.float64)),
-            unit_point,
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(
+            f"{names[0]}, {names[1]}: expected the same number of coordinates, "
+            f"got shapes {x.shape} and {y.shape}"
         )
-    return (unit_point / sqrt_c).astype(dtype, copy=False)
+    lead = np.broadcast_shapes(x.shape[:-1], y.shape[:-1], () if t is None else t.shape)
+    dtype = common_type(x, y)
+    out: FloatArray = np.empty((*lead, x.shape[-1]), storage_of(dtype))
+    if out.size == 0:
+        return out.astype(dtype, copy=False)
+    sides = [_rows_against(points, lead).astype(out.dtype, copy=False) for points in (x, y)]
+    extra = [] if t is None else [_numbers_against(t, lead)]
+    outside, saturated = kernel(*sides, *extra, curvature, LARGEST_NORM[dtype.type], rows_of(out), 0)
+    count = out.size // out.shape[-1]
+    if outside >= count:
+        _refuse(y, outside - count, lead, curvature, names[1])
+    if outside >= 0:
+        _refuse(x, outside, lead, curvature, names[0])
+    if saturated:
+        warn_of_saturation(dtype, stacklevel=3)
+    return out.astype(dtype, copy=False)
 
 
-def sum_of_squares(x: Values) -> Values:
-    """``|x|²`` over the last axis, which is kept.
-
-    Examples
-    --------
-    >>> sum_of_squares(np.array([3.0, 4.0]))
-    array([25.])
-    """
-    return np.asarray(np.einsum("...i,...i->...", x, x)[..., np.newaxis])
+def _rows_against(points: FloatArray, lead: tuple[int, ...]) -> FloatArray:
+    if points.size == points.shape[-1] or points.shape[:-1] == lead:
+        return rows_of(points)
+    return rows_of(np.broadcast_to(points, (*lead, points.shape[-1])))
 
 
-def mobius_sum(x: Values, margin_x: Values, y: Values, margin_y: Values, curvature: float) -> Values:
-    """``x ⊕ y = (c|s|²·x + g·s) / (c|s|² + g·h)`` with s = x + y, g and h the margins (Ungar 2008).
-
-    The textbook form has 1 + 2c⟨x, y⟩ + c|y|², which cancels where y is near −x; that is c|s|² + g.
-    """
-    s = x + y
-    square = curvature * sum_of_squares(s)
-    return np.asarray((square * x + margin_x * s) / (square + margin_x * margin_y) * np.sqrt(curvature))
+def _numbers_against(t: NDArray[np.float64], lead: tuple[int, ...]) -> NDArray[np.float64]:
+    numbers = t if t.size == 1 else np.broadcast_to(t, lead)
+    return np.ascontiguousarray(numbers).reshape(-1)
 
 
-def log_direction(x: Values, margin_x: Values, y: Values, curvature: float) -> Values:
-    """A vector along ``(−x) ⊕ y``, the direction at x of the geodesic to y: ``g·(y−x) − c|y−x|²·x``."""
-    gap = y - x
-    return np.asarray(margin_x * gap - curvature * sum_of_squares(gap) * x)
-
-
-def exp_map(x: Values, length_x: Values, margin_x: Values, v: Values, curvature: float) -> Values:
-    """The point at the end of the geodesic from x with initial velocity v (Ganea et al. 2018, eq. 3).
-
-    On the hyperboloid, exp is cosh ν·X + sinh ν·V with ν = 2√c|v|/g. Brought back to the unit ball, with
-    w± = x ± v/|v|, E = e^(−2ν) and p = |w₊|² + E·|w₋|², nothing is left that cancels or overflows::
-
-        (p·x + g·[(1−E)·w₊ + 2E·x]) / (2g·e^(−ν) + p)
-    """
-    sqrt_c = np.sqrt(curvature)
-    speed = lengths_and_margins(v, 1.0)[0][..., np.newaxis]
-    heading = along(v, np.array(1.0), np.dtype(np.float64))
-    with np.errstate(over="ignore"):
-        travel = 2.0 * sqrt_c * speed / margin_x
-    shrink, shrink_squared, advance = np.exp(-travel), np.exp(-2.0 * travel), -np.expm1(-2.0 * travel)
-    x = x * sqrt_c
-    ahead, behind = x + heading, x - heading
-    # |w₊| cannot be below 1 − |x|; said so, it cannot vanish by rounding
-    nearest = (margin_x / (1.0 + length_x)) ** 2 * (speed > 0)
-    weight = np.maximum(sum_of_squares(ahead), nearest) + shrink_squared * sum_of_squares(behind)
-    numerator = weight * x + margin_x * (advance * ahead + 2.0 * shrink_squared * x)
-    return np.asarray(numerator / (2.0 * margin_x * shrink + weight))
-
-
-def geodesic_point(
-    x: Values, margin_x: Values, y: Values, margin_y: Values, distance: Values, t: Values, curvature: float
-) -> Values:
-    """The point at fraction t of the geodesic from x to y; ``distance`` is √c·d(x, y).
-
-    On the hyperboloid it is ``Z = (sinh((1−t)D)·X + sinh(tD)·Y)/sinh D``. Both coefficients are divided by
-    their largest exponential, so that no t overflows, and the time coordinate is taken from the space part,
-    so that Z stays on the hyperboloid. The end points are returned as they are.
-    """
-    a, b = np.abs(1.0 - t), np.abs(t)
-    excess = np.maximum(np.maximum(a, b), 1.0)
-
-    def coefficient(fraction: Values) -> Values:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = np.expm1(-2.0 * fraction * distance) / np.expm1(-2.0 * distance)
-        ratio = np.where(distance == 0, fraction, ratio)
-        return np.asarray(np.exp((fraction - excess) * distance) * ratio)
-
-    sqrt_c = np.sqrt(curvature)
-    weight_x = np.sign(1.0 - t) * coefficient(a) * margin_y
-    weight_y = np.sign(t) * coefficient(b) * margin_x
-    space = 2.0 * sqrt_c * (weight_x * x + weight_y * y)
-    unit = np.exp((1.0 - excess) * distance) * margin_x * margin_y
-    z = space / (unit + np.sqrt(unit**2 + sum_of_squares(space)))
-    return np.asarray(np.where(t == 0, sqrt_c * x, np.where(t == 1, sqrt_c * y, z)))
+def _refuse(points: FloatArray, row: int, lead: tuple[int, ...], curvature: float, name: str) -> None:
+    """``row`` counts the pairs; where the points were broadcast, find the point of that pair."""
+    if points.size == points.shape[-1]:
+        refuse_outside(points, 0, curvature, name)
+    numbers = np.arange(points.size // points.shape[-1]).reshape(points.shape[:-1])
+    refuse_outside(points, int(np.broadcast_to(numbers, lead).reshape(-1)[row]), curvature, name)

@@ -12,20 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._core import _kernels
 from ..threads import resolve_threads
-from .maps import (
-    exp_map,
-    geodesic_point,
-    keep_inside,
-    log_direction,
-    mobius_sum,
-    warn_of_saturation,
-)
+from .maps import mapped, storage_of, warn_of_saturation
 from .numerics import BALL_EPS, LARGEST_NORM, FloatArray, along, lengths_and_margins, rows_of
 from .pairing import common_type, inside_terms, paired, points_of, refuse_outside
 
 __all__ = ["PoincareBall"]
-
-_FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -157,10 +148,7 @@ class PoincareBall:
         >>> PoincareBall().mobius_add([0.3, 0.4], [-0.3, -0.4]).tolist()
         [0.0, 0.0]
         """
-        a, b = points_of(x), points_of(y, "y")
-        margin_a, margin_b = self._margins(a), self._margins(b, "y")
-        total = mobius_sum(_wide(a), margin_a, _wide(b), margin_b, self.c)
-        return keep_inside(total, self.sqrt_c, common_type(a, b))
+        return mapped(_kernels.mobius_add, points_of(x), points_of(y, "y"), self.c)
 
     def mobius_scalar_mul(self, r: ArrayLike, x: ArrayLike) -> FloatArray:
         """Möbius scalar multiplication r ⊗_c x (scales hyperbolic distance from 0 by r).
@@ -255,7 +243,7 @@ class PoincareBall:
             raise ValueError(f"x, y: expected shapes (n, d) and (m, d), got {a.shape} and {b.shape}")
         threads = resolve_threads(n_threads)
         dtype = common_type(a, b)
-        storage = np.dtype(np.float64 if dtype == np.float64 else np.float32)
+        storage = storage_of(dtype)
         out: FloatArray = np.empty((len(a), len(b)), storage)
         if out.size:
             rows_a, rows_b = (rows_of(p).astype(storage, copy=False) for p in (a, b))
@@ -298,10 +286,7 @@ class PoincareBall:
         >>> PoincareBall().expmap([0.5, 0.0], [0.0, 0.0]).tolist()
         [0.5, 0.0]
         """
-        a, b = points_of(x), points_of(v, "v")
-        lengths, margins = inside_terms(a, self.c)
-        end = exp_map(_wide(a), lengths[..., np.newaxis], margins[..., np.newaxis], _wide(b), self.c)
-        return keep_inside(end, self.sqrt_c, common_type(a, b))
+        return mapped(_kernels.exp_map, points_of(x), points_of(v, "v"), self.c, names=("x", "v"))
 
     def logmap(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
         """Logarithmic map at x, inverse of :meth:`expmap`: along ``(−x) ⊕ y``, of length ``d(x, y)/λ_x``.
@@ -312,11 +297,7 @@ class PoincareBall:
         >>> ball.expmap([0.5, 0.0], ball.logmap([0.5, 0.0], [0.0, 0.5])).round(9).tolist()
         [0.0, 0.5]
         """
-        a, b = points_of(x), points_of(y, "y")
-        distances = paired(_kernels.ball_distances, a, b, self.c)
-        margins = self._margins(a)
-        heading = log_direction(_wide(a), margins, _wide(b), self.c)
-        return along(heading, distances * margins[..., 0] / 2, common_type(a, b))
+        return mapped(_kernels.log_map, points_of(x), points_of(y, "y"), self.c)
 
     def geodesic(self, x: ArrayLike, y: ArrayLike, t: ArrayLike) -> FloatArray:
         """The point at fraction ``t`` of the geodesic from x (t = 0) to y (t = 1); other t extend it.
@@ -328,12 +309,8 @@ class PoincareBall:
         >>> PoincareBall().geodesic([-0.5, 0.0], [0.5, 0.0], [0.0, 0.5, 1.0]).tolist()
         [[-0.5, 0.0], [0.0, 0.0], [0.5, 0.0]]
         """
-        a, b = points_of(x), points_of(y, "y")
-        fraction = np.asarray(t, dtype=np.float64)[..., np.newaxis]
-        margin_a, margin_b = self._margins(a), self._margins(b, "y")
-        distances = self.sqrt_c * paired(_kernels.ball_distances, a, b, self.c)[..., np.newaxis]
-        point = geodesic_point(_wide(a), margin_a, _wide(b), margin_b, distances, fraction, self.c)
-        return keep_inside(point, self.sqrt_c, common_type(a, b))
+        fraction = np.asarray(t, dtype=np.float64)
+        return mapped(_kernels.geodesic, points_of(x), points_of(y, "y"), self.c, t=fraction)
 
     def point_at(self, direction: ArrayLike, hyperbolic_radius: ArrayLike) -> FloatArray:
         """Point at hyperbolic distance hyperbolic_radius from the origin along direction.
@@ -392,13 +369,14 @@ class PoincareBall:
         [0.6, 0.0]
         """
         points = points_of(X, "X")
-        wide = _wide(points)
-        time = wide[..., :1]
-        if (time <= 0).any():
-            raise ValueError("X: expected points of the upper sheet, X[..., 0] > 0, got one that is not")
-        return keep_inside(
-            wide[..., 1:] * self.sqrt_c / (1.0 + self.sqrt_c * time), self.sqrt_c, points.dtype
-        )
+        rows = rows_of(points)
+        out: FloatArray = np.empty((len(rows), points.shape[-1] - 1), rows.dtype)
+        below, saturated = _kernels.ball_from_lorentz(rows, self.c, LARGEST_NORM[points.dtype.type], out, 0)
+        if below >= 0:
+            raise ValueError("X: expected points with X[..., 0] > 0, got one that is not")
+        if saturated:
+            warn_of_saturation(points.dtype, stacklevel=2)
+        return out.reshape(*points.shape[:-1], out.shape[1]).astype(points.dtype, copy=False)
 
     def egrad2rgrad(self, x: ArrayLike, grad: ArrayLike) -> FloatArray:
         """Rescale a Euclidean gradient to the Riemannian gradient: ((1 - c||x||^2)^2 / 4) grad.
@@ -409,7 +387,8 @@ class PoincareBall:
         [1.0, 2.0]
         """
         a, b = points_of(x), points_of(grad, "grad")
-        return np.asarray((self._margins(a) ** 2 / 4 * _wide(b)).astype(common_type(a, b), copy=False))
+        shrink = inside_terms(a, self.c)[1][..., np.newaxis] ** 2 / 4
+        return np.asarray((shrink * b).astype(common_type(a, b), copy=False))
 
     def retraction(self, x: ArrayLike, v: ArrayLike) -> FloatArray:
         """First-order retraction proj(x + v) used by Riemannian SGD (Nickel & Kiela 2017).
@@ -435,9 +414,6 @@ class PoincareBall:
         direction = generator.normal(size=(n, dim))
         return self.point_at(direction, generator.uniform(0.0, max_hyperbolic_radius, size=n))
 
-    def _margins(self, points: FloatArray, name: str = "x") -> NDArray[np.float64]:
-        return inside_terms(points, self.c, name)[1][..., np.newaxis]
-
     def _depths(self, points: FloatArray, name: str = "x") -> NDArray[np.float64]:
         origin = np.zeros(points.shape[-1], points.dtype)
         return paired(_kernels.ball_distances, points, origin, self.c, names=(name, "the origin"))
@@ -453,7 +429,3 @@ class PoincareBall:
             warn_of_saturation(points.dtype, stacklevel)
             norm = np.clip(norm, -limit, limit)
         return along(points, np.asarray(norm / self.sqrt_c), points.dtype)
-
-
-def _wide(points: FloatArray) -> NDArray[np.float64]:
-    return points.astype(np.float64, copy=False)
