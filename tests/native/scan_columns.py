@@ -95,28 +95,21 @@ class Scan:
         s = np.full(len(rows), r) if self.metric == _kernels.SCAN_SHELL else root * self.radius[rows]
         return np.array([_distance(r, float(x), float(c)) for x, c in zip(s, chord, strict=True)]) / root
 
-    def log_weight(self, position: int, row: int) -> float:
+    def candidate_log_weights(self) -> npt.NDArray[np.float64]:
+        """By `decay_log_weights`, which tests of its own hold against mpmath."""
         if self.log_weights is not None:
-            return float(self.log_weights[position])
-        out = np.empty(1)
-        one = {name: column[row : row + 1] for name, column in self.columns().items()}
-        _kernels.decay_log_weights(
-            np.array(self.factors, float).reshape(-1, 3),
-            NOW,
-            one["t"],
-            one["access_count"],
-            one["valid_from"],
-            one["valid_until"],
-            None,
-            out,
-        )
-        return float(out[0])
+            return self.log_weights
+        out = np.empty(len(self.t))
+        time = [self.columns()[name] for name in ("t", "access_count", "valid_from", "valid_until")]
+        table = np.array(self.factors, float).reshape(-1, 3)
+        _kernels.decay_log_weights(table, NOW, *time, None, out)
+        return out[self.candidates()]
 
     def oracle(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """Scores (−inf where masked) and distances of all candidates."""
         rows, distances = self.candidates(), self.distances()
-        logs = np.array([self.log_weight(i, int(row)) for i, row in enumerate(rows)])
-        scores = -distances + self.depth_bias * self.radius[rows] + self.time_coef * logs
+        scores = -distances + self.depth_bias * self.radius[rows]
+        scores += self.time_coef * self.candidate_log_weights()
         if self.mask is not None:
             scores[self.mask == 0] = -np.inf
         return scores, distances

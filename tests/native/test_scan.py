@@ -69,14 +69,13 @@ def test_pruning_never_changes_the_answer(scan: Scan, k: int) -> None:
 @settings(max_examples=200, deadline=None)
 def test_scores_are_those_of_float64(scan: Scan) -> None:
     scores, distances = scan.oracle()
-    hits = scan.top(10**6)
+    hits, logs = scan.top(10**6), scan.candidate_log_weights()
     passing = np.flatnonzero(scores > -np.inf)
     assert sorted(position for position, *_ in hits) == passing.tolist()
     for position, score, distance, weight in hits:
         assert distance == pytest.approx(distances[position], rel=1e-9, abs=1e-9)
         assert score == pytest.approx(scores[position], rel=1e-9, abs=1e-9)
-        log = scan.log_weight(position, int(scan.candidates()[position]))
-        assert weight == pytest.approx(np.exp(log), rel=1e-12)
+        assert weight == pytest.approx(np.exp(logs[position]), rel=1e-12)
     assert hits == sorted(hits, key=lambda hit: (-hit[1], hit[0]))
 
 
@@ -113,7 +112,7 @@ def test_level_five_thousand_is_as_exact_as_level_one() -> None:
 def test_scores_that_rise_with_position_are_found() -> None:
     """The order in which a store grows: the newest, best memory comes last."""
     rng = np.random.default_rng(6)
-    n = 20_000
+    n = 5_000
     scan = Scan(unit_rows(rng.normal(size=(n, 8))), np.ones(n), unit_rows(rng.normal(size=(1, 8)))[0])
     scan.factors = ((_kernels.DECAY_HALF_LIFE, 24.0, 0.0),)
     scan.t = NOW - np.arange(n)[::-1] * (HOUR // 10)
@@ -156,3 +155,23 @@ def test_arguments_that_do_not_fit(change: dict[str, object]) -> None:
         setattr(scan, name, value)
     with pytest.raises(ValueError, match=next(iter(change)).split("_")[0]):
         scan.top(1)
+
+
+def test_threads_share_a_large_scan_and_change_nothing() -> None:
+    """Large enough that the threads are really started, in both passes and for cones."""
+    rng = np.random.default_rng(9)
+    n = 80_000
+    direction = unit_rows(rng.normal(size=(n, 110)))
+    direction[::50] = direction[5]
+    scan = Scan(direction, rng.integers(1, 9, n) * 0.5, unit_rows(rng.normal(size=(1, 110)))[0])
+    for scan.metric in METRICS[:2]:
+        for k in (10, n // 3):
+            assert scan.top(k, threads=1) == scan.top(k, threads=2) == scan.top(k, threads=3)
+    columns = scan.columns()
+    arguments = [columns[name] for name in ("direction", "scan_direction", "radius", "directed")]
+    found = [
+        _kernels.cone_members(*arguments, count=n, rows=None, apex=5, K=0.9, curvature=1.0, threads=threads)
+        for threads in (1, 2)
+    ]
+    assert len(found[0][0]) > 100
+    assert all(np.array_equal(one, two) for one, two in zip(*found, strict=True))
