@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 
 import pytest
 from hypothesis import given
@@ -96,6 +98,24 @@ def test_deep_chain_and_wide_star():
     star, roots = children_map([("hub", i) for i in range(100_000)])
     assert roots == ["hub"]
     assert len(transitive_closure(star, "hub")) == 100_000
+
+
+def test_the_collector_follows_pairs_that_may_hold_cycles():
+    """Pairs of plain values need no following; one that holds an object can be part of a cycle, and must go."""
+
+    class Node:
+        pass
+
+    plain = transitive_closure({"a": ["b"], "b": [3]}, "a")
+    assert not any(gc.is_tracked(pair) for pair in plain)
+    top, bottom = Node(), Node()
+    pairs = transitive_closure({top: ["middle"], "middle": [bottom]}, top)
+    assert all(gc.is_tracked(pair) for pair in pairs)
+    bottom.pairs = pairs
+    gone = weakref.ref(bottom)
+    del top, bottom, pairs
+    gc.collect()
+    assert gone() is None
 
 
 def test_empty_and_unknown():

@@ -260,3 +260,6 @@ def reconstruction_ranks(
     average_precision: _Float64Array,
     rank_sum: _Int64Array,
 ) -> None: ...
+
+# closure.pxi
+def append_pairs(pairs: list[tuple[Any, Any]], path: list[Any], node: object) -> None: ...

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain
 from typing import Any, TypeVar, cast
+
+from .._core import _kernels
 
 __all__ = ["children_map", "depths", "transitive_closure"]
 
@@ -111,7 +113,7 @@ def transitive_closure(children: Mapping[N, Sequence[N]], root: N) -> list[tuple
                 _refuse_second_visit(node, path[-1], parent_of)
                 continue
             parent_of[node] = path[-1]
-            pairs.extend(zip(path, repeat(node)))
+            _kernels.append_pairs(pairs, path, node)
             path.append(node)
             waiting.append(iter(children.get(node, ())))
             break
