@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poincare_memory import CallableEmbedder, Memory, PoincareBall
-from poincare_memory.viz import disk_coordinates, structural_coordinates
+from poincare_memory.viz import disk_coordinates, layout, structural_coordinates
 from poincare_memory.viz.layout import directional_coordinates
 
 
@@ -128,10 +128,32 @@ def test_projection_draws_the_two_leading_axes() -> None:
     np.testing.assert_allclose(cosines, np.cos(angles[:, None] - angles), atol=1e-9)
 
 
+@pytest.mark.parametrize("shape", [(60, 7), (7, 60), (30, 30), (1, 5)])
+def test_large_projections_have_the_same_axes(shape, monkeypatch: pytest.MonkeyPatch) -> None:
+    directions = np.random.default_rng(1).normal(size=shape)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    depths = np.linspace(0.5, 4, shape[0])
+    exact = directional_coordinates(directions, depths, 1.0)
+    monkeypatch.setattr(layout, "_LARGEST_DECOMPOSITION", 0)
+    fast = directional_coordinates(directions, depths, 1.0)
+    np.testing.assert_allclose(np.abs(fast), np.abs(exact), atol=1e-9)  # up to a mirror image
+    np.testing.assert_array_equal(fast, directional_coordinates(directions, depths, 1.0))
+
+
 def test_projection_of_a_direction_across_both_axes_keeps_its_depth() -> None:
     directions = np.vstack([np.repeat(np.eye(3)[:2], 10, axis=0), np.eye(3)[2]])
     drawn = directional_coordinates(directions, np.full(21, 1.5), 2.0)
     np.testing.assert_allclose(depths_of(drawn), 1.5)
+
+
+@pytest.mark.parametrize("limit", [0, 10**9])
+@pytest.mark.parametrize("shape", [(3, 8), (8, 3)])
+def test_memories_without_direction_keep_their_depth(
+    shape, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layout, "_LARGEST_DECOMPOSITION", limit)
+    drawn = directional_coordinates(np.zeros(shape), np.full(shape[0], 2.0), 1.0)
+    np.testing.assert_allclose(depths_of(drawn), 2.0)
 
 
 def test_projection_at_any_depth_stays_inside() -> None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ..geometry.poincare import PoincareBall
 
 _NO_LENGTH = 1e-9  # of a unit vector
+# Multiplications of a singular value decomposition that still takes well under a second. Below it the axes point
+# as LAPACK says; above, where its answer takes too long, the largest component of an axis is positive.
+_LARGEST_DECOMPOSITION = 200_000_000
 # cos and sin each err by half an ulp: this radius keeps the drawn point inside the disk whatever its angle.
 _RIM = 1.0 - 4.0 * float(np.finfo(np.float64).eps)
 
@@ -80,12 +83,25 @@ def _planar_directions(directions: FloatArray, depths: FloatArray) -> FloatArray
         return np.zeros((count, 2))
     if dim == 1:
         return np.column_stack([directions[:, 0], np.zeros(count)])
-    tangents = directions * depths[:, None]
-    # The triangular factor has the same principal axes, and is no larger than (dim, dim).
-    compact = np.linalg.qr(tangents, mode="r") if count > dim else tangents
-    axes = np.linalg.svd(compact, full_matrices=False)[2][:2]
+    axes = _principal_axes(directions * depths[:, None])
     planar = directions @ axes.T
     return planar if planar.shape[1] == 2 else np.column_stack([planar[:, 0], np.zeros(count)])
+
+
+def _principal_axes(tangents: FloatArray) -> FloatArray:
+    """The leading right singular vectors, at most two, as rows."""
+    count, dim = tangents.shape
+    if count * dim * min(count, dim) <= _LARGEST_DECOMPOSITION:
+        return np.linalg.svd(tangents, full_matrices=False)[2][:2]
+    # The same axes from the smaller moment matrix, many times faster.
+    if dim <= count:
+        axes = np.linalg.eigh(tangents.T @ tangents)[1][:, :-3:-1].T
+    else:
+        axes = (tangents.T @ np.linalg.eigh(tangents @ tangents.T)[1][:, :-3:-1]).T
+    leading = axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)]
+    lengths = np.linalg.norm(axes, axis=1)
+    upright: FloatArray = axes / np.where(lengths > 0.0, np.copysign(lengths, leading), 1.0)[:, None]
+    return upright
 
 
 def radial_coordinates(
