@@ -324,8 +324,6 @@ def link(store: Store, child: str, parent: str | None) -> None:
             if found is None:
                 raise unknown_parent(parent)
             target = found
-        if target == int(columns.parent[row]):
-            return
         if target == row or (target >= 0 and row in columns.ancestor_rows(target)):
             raise ValueError(
                 f"cannot link a node under itself: {parent!r:.80} is in the subtree of {child!r:.80}"
