@@ -172,6 +172,8 @@ class Columns:
         if self.n == 0:
             self.embedding = np.empty((0, self.dim), dtype)  # the first batch makes the column
             return
+        if column.dtype == dtype and len(column) >= self.capacity:
+            return
         wider = np.promote_types(column.dtype, dtype)
         if wider != column.dtype or len(column) < self.capacity:
             self.embedding = self._grown_matrix(column, wider, self.capacity)
@@ -182,12 +184,15 @@ class Columns:
         reused = [self._free_rows.pop() for _ in range(min(count, len(self._free_rows)))]
         fresh = count - len(reused)
         rows = np.arange(self.high_water - len(reused), self.high_water + fresh, dtype=np.int32)
-        rows[: len(reused)] = reused
-        self.ids.extend([None] * fresh)
-        self.texts.extend([None] * fresh)
-        self.metas.extend([None] * fresh)
+        if reused:
+            rows[: len(reused)] = reused
+        for column in (self.ids, self.texts, self.metas):
+            column.extend([None] * fresh)
         self.high_water += fresh
-        self.order[rows] = np.arange(self._next_order, self._next_order + count)
+        if count == 1:  # a scalar store is several times cheaper
+            self.order[rows[0]] = self._next_order
+        else:
+            self.order[rows] = np.arange(self._next_order, self._next_order + count)
         self._next_order += count
         self._append_live(rows)
         self.n += count

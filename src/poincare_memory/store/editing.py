@@ -256,9 +256,10 @@ def _check_parents_are_there(columns: Columns, batch: Batch, ids: list[str]) -> 
 def _fill(columns: Columns, rows: Rows, ids: list[str], batch: Batch, embeddings: NDArray[Any]) -> None:
     columns.set_embeddings(rows, embeddings)
     columns.set_objects(rows, ids, batch.texts, batch.metas)
-    columns.t[rows] = batch.t
-    columns.valid_from[rows] = batch.valid_from
-    columns.valid_until[rows] = batch.valid_until
+    at = slice(int(rows[0]), int(rows[0]) + 1) if len(ids) == 1 else rows
+    columns.t[at] = batch.t
+    columns.valid_from[at] = batch.valid_from
+    columns.valid_until[at] = batch.valid_until
     row_of = columns.row_of
     parents = [-1 if parent is None else row_of[parent] for parent in batch.parents]
     columns.attach(rows, np.array(parents, np.int32))
