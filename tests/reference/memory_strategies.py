@@ -48,6 +48,12 @@ policies = st.one_of(
 )
 
 
+def off_the_ties(low: float, high: float) -> st.SearchStrategy[float]:
+    """Depths whose sums are never half-way between two that `tree` or `table` can print: where ours are exact,
+    the reference's carry the rounding of a tanh and its inverse."""
+    return st.integers(round(low * 100), round(high * 100)).map(lambda hundredths: hundredths / 100 + 0.0012)
+
+
 @st.composite
 def settings(draw: st.DrawFn) -> dict[str, Any]:
     curvature = draw(st.sampled_from([0.25, 0.7, 1.0, 2.0, 4.0]))
@@ -56,8 +62,8 @@ def settings(draw: st.DrawFn) -> dict[str, Any]:
     )  # depths in units of the curvature: the reference's accuracy depends on √c·r
     return {
         "curvature": curvature,
-        "base_depth": draw(st.floats(0.3, 1.5)) * unit,
-        "depth_step": draw(st.floats(0.1, 0.6)) * unit,
+        "base_depth": draw(off_the_ties(0.3, 1.5)) * unit,
+        "depth_step": draw(off_the_ties(0.1, 0.6)) * unit,
         "inherit": draw(st.sampled_from([0.0, 0.25, 0.6, 0.95])),
         "metric": draw(st.sampled_from(["shell", "hyperbolic"])),
         "time_coef": draw(st.sampled_from([0.0, 0.3, 1.0, -0.5])),
