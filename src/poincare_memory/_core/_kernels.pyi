@@ -219,6 +219,27 @@ def cone_members(
     threads: int = 0,
 ) -> tuple[npt.NDArray[np.int32], _Float64Array]: ...
 
+# spreading.pxi
+def spread_sphere(out: npt.NDArray[np.float64], seed: int, steps: int, threads: int = 0) -> None: ...
+def align_first(rows: npt.NDArray[np.float64], target: npt.NDArray[np.float64]) -> None: ...
+def geodesic_end(
+    u: npt.NDArray[np.float64],
+    r: float,
+    v: npt.NDArray[np.float64],
+    length: float,
+    direction: npt.NDArray[np.float64],
+    back: npt.NDArray[np.float64],
+) -> float: ...
+def sarkar_polar(
+    child_count: npt.NDArray[np.int64],
+    length: npt.NDArray[np.float64],
+    seed: int,
+    steps: int,
+    direction: npt.NDArray[np.float64],
+    radius: npt.NDArray[np.float64],
+    threads: int = 0,
+) -> None: ...
+
 # hashing.pxi
 def hash_texts(
     texts: list[str] | tuple[str, ...],

@@ -1,0 +1,420 @@
+"""Training-free tree embedding by Sarkar's combinatorial construction.
+
+Sarkar (2011) showed that any tree embeds in the hyperbolic plane with arbitrarily low distortion: put the
+root at the origin, place its children on a circle of hyperbolic radius ``tau`` at evenly spaced angles,
+then for every child move it to the origin by an isometry, place its own children on a circle around it
+while avoiding the direction of its parent, and move everything back. Sala, De Sa, Gu & Ré (2018) analysed
+the construction and extended it to higher dimensions by spreading the directions of the children over a
+sphere.
+
+Here the nodes are kept in polar coordinates, where no depth saturates; ball points are taken at the end. With
+``φ`` the angle between the ray to a node at radius ``r`` and the edge (of length ``l``) to its child, the
+child lies at radius ``s`` and at angle ``θ`` from its parent's ray::
+
+    sinh²(s/2)   = sinh²((r+l)/2)·cos²(φ/2) + sinh²((r−l)/2)·sin²(φ/2)
+    sinh s·cos θ = sinh(r+l)·cos²(φ/2) + sinh(r−l)·sin²(φ/2)
+    sinh s·sin θ = sinh l · sin φ
+
+and in the Euclidean coordinates of the ball the edge turns by ``−2·arg(1 + tanh(r/2)·tanh(l/2)·e^{iφ})`` on
+its way, which gives the direction that the child's own children avoid. (Radii and lengths times √c.)
+
+References
+----------
+R. Sarkar, "Low distortion Delaunay embedding of trees in hyperbolic plane", Graph Drawing 2011.
+F. Sala, C. De Sa, A. Gu & C. Ré, "Representation tradeoffs for hyperbolic embeddings", ICML 2018.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core import _kernels
+from ..geometry.numerics import BALL_EPS
+from ..geometry.poincare import PoincareBall
+from ..geometry.polar import polar_to_ball
+from ..threads import resolve_threads
+from .tree import children_map
+
+__all__ = ["max_safe_depth", "sarkar_layout", "spread_directions"]
+
+N = TypeVar("N", bound=Hashable)
+FloatArray = npt.NDArray[np.floating[Any]]
+
+_WARNING_SHARE = 0.95  # of the safe radius, from which sarkar_layout warns
+_DEEPEST_NORM = 1.0 - np.finfo(np.float64).epsneg
+_ITERATIONS = 200
+_SEEDS = 2**64
+
+
+def max_safe_depth(ball: PoincareBall, tau: float, dtype: npt.DTypeLike = np.float64) -> float:
+    """Largest total hyperbolic radius, in steps of ``tau``, before the ball's margin clips points.
+
+    The safe radius is that of the norm ``(1 − ε)/√c``, where ``project`` stops and with it the training
+    and every float copy that is projected: ``2·artanh(1 − ε)/√c``, 12.2 for float64 at curvature 1.
+
+    Parameters
+    ----------
+    ball : PoincareBall
+        Its curvature counts.
+    tau : float
+        Length of a step, in hyperbolic units; above 0 and finite.
+    dtype : dtype, default float64
+        float64, float32 or float16: the margin ``ε`` is 1e-5, 4e-3 or 1e-2.
+
+    Returns
+    -------
+    float
+        A number of steps, not rounded.
+
+    Raises
+    ------
+    ValueError
+        If ``tau`` is not above 0 and finite, or ``dtype`` is none of the three.
+
+    Examples
+    --------
+    >>> from poincare_memory.geometry import PoincareBall
+    >>> round(max_safe_depth(PoincareBall(), 1.0), 1), round(max_safe_depth(PoincareBall(4.0), 0.5), 1)
+    (12.2, 12.2)
+    """
+    step = _positive(tau, "tau")
+    margins = {np.dtype(kind): margin for kind, margin in BALL_EPS.items()}
+    kind = np.dtype(dtype)
+    if kind not in margins:
+        known = ", ".join(sorted(str(name) for name in margins))
+        raise ValueError(f"dtype: expected one of {known}, got {kind}")
+    return float(2.0 * np.arctanh(1.0 - margins[kind]) / ball.sqrt_c / step)
+
+
+def spread_directions(
+    k: int,
+    dim: int,
+    avoid: npt.ArrayLike | None = None,
+    seed: int = 0,
+    iterations: int = _ITERATIONS,
+    *,
+    n_threads: int | None = None,
+) -> npt.NDArray[np.float64]:
+    """``k`` unit vectors in R^dim spread apart (and away from ``avoid`` if given).
+
+    ``avoid`` takes one slot among the directions, as a parent does among the children of a node. With ``m``
+    slots in all (``k``, or ``k + 1`` with ``avoid``):
+
+    - In two dimensions the angles are exact: the slots fill the circle evenly, from ``avoid`` or the first
+      axis on, counter-clockwise.
+    - ``m ≤ 2·dim``: a regular simplex (``m ≤ dim + 1``: all angles equal, two directions opposite), or
+      several of them in orthogonal subspaces. No arrangement has a larger least angle (Rankin 1955). Time
+      ``m·dim``.
+    - Beyond, a seeded repulsion on the sphere, a Thomson-style relaxation whose exponent rises towards the
+      Tammes problem (the largest least angle). Each direction feels its nearest 12 to 32 neighbours, found
+      exactly up to 4,096 directions and through neighbours of neighbours beyond, so that memory is linear
+      in ``m``. From about 1,000 directions on, fewer steps than ``iterations`` are taken, 60 at least.
+
+    Parameters
+    ----------
+    k : int
+        How many; 0 gives an empty array.
+    dim : int
+        At least 2.
+    avoid : array of shape (dim,), optional
+        A direction, of any length but 0.
+    seed : int, default 0
+        The same seed gives the same directions, whatever the number of threads. (In two dimensions, nothing
+        is random.)
+    iterations : int, default 200
+        Most relaxation steps; 0 leaves the random start where a relaxation would be needed.
+    n_threads : int, optional
+        Default: all processors that this process may use.
+
+    Returns
+    -------
+    float64 array of shape (k, dim)
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``iterations`` is negative, ``dim`` below 2, or ``avoid`` not a finite vector of length
+        ``dim`` with a direction.
+
+    Examples
+    --------
+    >>> spread_directions(2, 2).round(6).tolist()
+    [[1.0, 0.0], [-1.0, 0.0]]
+    >>> children = spread_directions(3, 3, avoid=[0.0, 0.0, 1.0])
+    >>> (children @ children.T).round(6).tolist()  # a regular tetrahedron with the parent
+    [[1.0, -0.333333, -0.333333], [-0.333333, 1.0, -0.333333], [-0.333333, -0.333333, 1.0]]
+    >>> children[:, 2].round(6).tolist()
+    [-0.333333, -0.333333, -0.333333]
+    """
+    count = _at_least(k, 0, "k")
+    columns = _at_least(dim, 2, "dim")
+    steps = _at_least(iterations, 0, "iterations")
+    threads = resolve_threads(n_threads)
+    target = None if avoid is None else _direction(avoid, columns)
+    if count == 0:
+        return np.empty((0, columns))
+    slots = np.empty((count + (target is not None), columns))
+    _kernels.spread_sphere(slots, _integer(seed, "seed") % _SEEDS, steps, threads)
+    if target is None:
+        return slots
+    if columns == 2:
+        x, y = target
+        slots = slots @ np.array([[x, y], [-y, x]])
+    else:
+        _kernels.align_first(slots, target)
+    return slots[1:].copy()
+
+
+def sarkar_layout(
+    edges: Sequence[tuple[N, N]],
+    ball: PoincareBall | None = None,
+    dim: int = 2,
+    tau: float = 1.0,
+    edge_length: Mapping[tuple[N, N], float] | None = None,
+    root: N | None = None,
+    seed: int = 0,
+    *,
+    n_threads: int | None = None,
+) -> dict[N, npt.NDArray[np.float64]]:
+    """Embed a rooted tree given as (parent, child) edges.
+
+    Every child is placed at hyperbolic distance ``tau * edge_length[(parent, child)]`` from its parent
+    (``edge_length`` defaults to 1). A larger ``tau`` lowers the distortion, and pushes deep nodes towards the
+    boundary: :func:`max_safe_depth` tells how far a tree may reach.
+
+    The result depends on the order of each parent's children, and on no other order of ``edges``.
+
+    Parameters
+    ----------
+    edges : sequence of (parent, child)
+        An edge given twice counts once.
+    ball : PoincareBall, optional
+        Default: curvature 1.
+    dim : int, default 2
+        Dimension of the ball, at least 2. In two dimensions the children of a node fill the circle around
+        it evenly, their parent in one slot; beyond, see :func:`spread_directions`.
+    tau : float, default 1.0
+        Length of an edge in hyperbolic units; above 0 and finite.
+    edge_length : mapping of (parent, child) to float, optional
+        Lengths in units of ``tau``, 1 where an edge is missing. At length 0 both nodes coincide, and the
+        edges that leave either of them spread around the place they share.
+    root : node, optional
+        The node at the origin; only the nodes below it are placed. Default: the only node without a parent.
+    seed : int, default 0
+        For the directions beyond two dimensions.
+    n_threads : int, optional
+        Default: all processors that this process may use. The result does not depend on it.
+
+    Returns
+    -------
+    dict
+        Node to point, a float64 array of shape (dim,). Parents come before their children, siblings together.
+
+    Raises
+    ------
+    ValueError
+        If the edges are no forest, ``root`` is not among the nodes, there is none or more than one root and
+        ``root`` is not given, ``edge_length`` names an edge that is not in ``edges`` or holds a length that
+        is negative or not finite, or another number is out of range.
+
+    Warns
+    -----
+    RuntimeWarning
+        If a node lies beyond 95 % of the safe radius ``max_safe_depth(ball, 1.0)``. Distances between
+        the points returned are right to about 1e-16·e^(√c·r) at radius r: 1e-10 at the safe radius, 1e-6 at
+        23/√c. From about 36/√c on, float64 has no point so close to the boundary, and the largest norm
+        below it is returned.
+
+    Notes
+    -----
+    Several trees: join them under a root of your own (``[("everything", r) for r in roots]``), or lay
+    out one at a time with ``root``.
+
+    Examples
+    --------
+    >>> from poincare_memory.geometry import PoincareBall
+    >>> points = sarkar_layout([("animal", "dog"), ("animal", "cat"), ("dog", "poodle")], tau=2.0)
+    >>> round(float(PoincareBall().distance(points["dog"], points["poodle"])), 9)
+    2.0
+    >>> points["animal"].tolist()
+    [0.0, 0.0]
+    """
+    chosen_ball = PoincareBall() if ball is None else ball
+    columns = _at_least(dim, 2, "dim")
+    unit = _positive(tau, "tau") * chosen_ball.sqrt_c
+    threads = resolve_threads(n_threads)
+    children, roots = children_map(edges)
+    origin = _origin(children, roots, root)
+    lengths = _edge_lengths(edge_length, children, unit)
+    place, child_count, length = _breadth_first(children, origin, lengths, unit)
+
+    places = len(child_count)
+    direction, radius = np.empty((places, columns)), np.empty(places)
+    _kernels.sarkar_polar(
+        np.array(child_count, dtype=np.int64),
+        np.array(length, dtype=np.float64),
+        _integer(seed, "seed") % _SEEDS,
+        _ITERATIONS,
+        direction,
+        radius,
+        threads,
+    )
+    _warn_beyond_safe_radius(chosen_ball, radius / chosen_ball.sqrt_c)
+    points = polar_to_ball(direction, radius, 1.0) / chosen_ball.sqrt_c
+    nodes_in_order = _families(children, origin)
+    return dict(zip(nodes_in_order, points[[place[node] for node in nodes_in_order]], strict=True))
+
+
+def _origin(children: Mapping[N, Sequence[N]], roots: Sequence[N], root: N | None) -> N:
+    if root is not None:
+        known = root in children or root in roots or any(root in below for below in children.values())
+        if known or not children:
+            return root
+        raise ValueError(f"root: {root!r} is no node of edges; expected one, such as {roots[0]!r}")
+    if len(roots) == 1:
+        return roots[0]
+    if not roots:
+        raise ValueError(
+            "edges: expected at least one (parent, child) edge, got none; for a lone node give root="
+        )
+    shown = ", ".join(repr(node) for node in roots[:3]) + (", …" if len(roots) > 3 else "")
+    raise ValueError(
+        f"edges: expected exactly one root, got {len(roots)} ({shown}): choose one with root=, or join the "
+        "trees with an edge from a node of your own to each root"
+    )
+
+
+def _edge_lengths(
+    edge_length: Mapping[tuple[N, N], float] | None, children: Mapping[N, Sequence[N]], unit: float
+) -> dict[tuple[N, N], float]:
+    """Lengths in units of curvature −1."""
+    if edge_length is None:
+        return {}
+    if not isinstance(edge_length, Mapping):
+        raise TypeError(
+            "edge_length: expected a mapping of (parent, child) to a length, got "
+            f"{type(edge_length).__name__}"
+        )
+    edges = {(parent, child) for parent, below in children.items() for child in below}
+    lengths = {}
+    for edge, value in edge_length.items():
+        if edge not in edges:
+            hint = " (the parent comes first)" if _is_reversed(edge, edges) else ""
+            raise ValueError(f"edge_length: {edge!r} is no edge of the tree{hint}")
+        scaled = _number(value, f"edge_length[{edge!r}]") * unit
+        if not (scaled >= 0.0 and math.isfinite(scaled)):
+            raise ValueError(f"edge_length[{edge!r}]: expected a finite length of at least 0, got {value!r}")
+        lengths[edge] = scaled
+    return lengths
+
+
+def _is_reversed(edge: object, edges: set[tuple[N, N]]) -> bool:
+    return isinstance(edge, tuple) and edge[::-1] in edges
+
+
+def _breadth_first(
+    children: Mapping[N, Sequence[N]], root: N, lengths: Mapping[tuple[N, N], float], unit: float
+) -> tuple[dict[N, int], list[int], list[float]]:
+    """Places in breadth-first order: the place of every node, and children and edge length of every place.
+
+    Nodes joined by edges of length 0 share a place, and its children are all of theirs.
+    """
+    place: dict[N, int] = {}
+    child_count: list[int] = []
+    first_nodes, length = [root], [unit]
+    for number, first in enumerate(first_nodes):
+        placed_before = len(first_nodes)
+        together = [first]
+        for node in together:
+            place[node] = number
+            for child in children.get(node, ()):
+                edge = lengths.get((node, child), unit) if lengths else unit
+                if edge == 0.0:
+                    together.append(child)
+                else:
+                    first_nodes.append(child)
+                    length.append(edge)
+        child_count.append(len(first_nodes) - placed_before)
+    return place, child_count, length
+
+
+def _families(children: Mapping[N, Sequence[N]], root: N) -> list[N]:
+    """All nodes below ``root`` and itself, each family together, the last family met first."""
+    order, waiting = [root], [root]
+    while waiting:
+        below = children.get(waiting.pop(), ())
+        order.extend(below)
+        waiting.extend(below)
+    return order
+
+
+def _warn_beyond_safe_radius(ball: PoincareBall, radius: npt.NDArray[np.float64]) -> None:
+    safe = max_safe_depth(ball, 1.0)
+    deepest = float(radius.max())
+    if deepest <= _WARNING_SHARE * safe:
+        return
+    limit = 2.0 * float(np.arctanh(_DEEPEST_NORM)) / ball.sqrt_c
+    beyond = int(np.count_nonzero(radius > limit))
+    if beyond:
+        effect = (
+            f"{beyond} of {len(radius)} places lie beyond {limit:.1f}, where float64 has no point, and got "
+            "the largest norm below the boundary: their distances are wrong"
+        )
+    else:
+        effect = (
+            "project() and float32 copies clip such points, and float64 keeps their distances to about "
+            f"{np.finfo(np.float64).eps * np.exp(ball.sqrt_c * deepest):.0e} only"
+        )
+    warnings.warn(
+        f"the tree reaches hyperbolic radius {deepest:.4g}, beyond {_WARNING_SHARE:.0%} of the float64-safe "
+        f"radius ({safe:.3g}): {effect}. Reduce tau, the edge lengths or the depth, or use a smaller "
+        "curvature",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}: expected a number, got {value!r}") from None
+
+
+def _positive(value: Any, name: str) -> float:
+    number = _number(value, name)
+    if not (number > 0.0 and math.isfinite(number)):
+        raise ValueError(f"{name}: expected a finite number above 0, got {value!r}")
+    return number
+
+
+def _integer(value: Any, name: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: expected an integer, got {value!r}") from None
+
+
+def _at_least(value: Any, least: int, name: str) -> int:
+    number = _integer(value, name)
+    if number < least:
+        raise ValueError(f"{name}: expected an integer of at least {least}, got {value!r}")
+    return number
+
+
+def _direction(avoid: npt.ArrayLike, dim: int) -> npt.NDArray[np.float64]:
+    vector = np.array(avoid, dtype=np.float64)
+    if vector.shape != (dim,):
+        raise ValueError(f"avoid: expected shape ({dim},), got {vector.shape}")
+    largest = float(np.abs(vector).max())
+    if not (largest > 0.0 and math.isfinite(largest)):
+        raise ValueError(f"avoid: expected a finite vector with a direction, got {vector.tolist()}")
+    vector = vector / largest
+    return np.asarray(vector / np.linalg.norm(vector))
