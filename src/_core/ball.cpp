@@ -191,17 +191,20 @@ void scale_to_length(const double* x, std::size_t d, double length, double* out)
 }
 
 template <typename T>
-void ball_row_terms(const T* x, std::size_t n, std::size_t d, double curvature, double* norm, double* margin,
-                    int threads) {
+std::ptrdiff_t ball_row_terms(const T* x, std::size_t n, std::size_t d, double curvature, double* norm,
+                              double* margin, int threads) {
     const BallTerms terms(curvature);
+    FirstOutside outside;
     parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
         WideRow wide(d);
         for (std::size_t i = begin; i < end; ++i) {
             const RowTerms row = terms.of(wide(x + i * d), d);
+            if (row.margin <= 0) outside.note(i);
             norm[i] = row.norm;
             margin[i] = row.margin;
         }
     });
+    return outside.row();
 }
 
 template <typename T>
@@ -340,7 +343,8 @@ void scale_rows(const T* x, std::size_t x_step, const double* length, std::size_
 }
 
 #define POINCARE_INSTANTIATE(T)                                                                              \
-    template void ball_row_terms(const T*, std::size_t, std::size_t, double, double*, double*, int);         \
+    template std::ptrdiff_t ball_row_terms(const T*, std::size_t, std::size_t, double, double*, double*,     \
+                                           int);                                                             \
     template std::ptrdiff_t ball_distances(const T*, std::size_t, const T*, std::size_t, std::size_t,        \
                                            std::size_t, double, double*, int);                               \
     template std::ptrdiff_t ball_pairwise(const T*, std::size_t, const T*, std::size_t, std::size_t, double, \

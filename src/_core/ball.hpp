@@ -80,10 +80,10 @@ class FirstOutside {
     std::atomic<std::size_t> row_{kNone};
 };
 
-// RowTerms of n rows, as two columns.
+// RowTerms of n rows, as two columns. Returns −1, or the first row outside the ball.
 template <typename T>
-void ball_row_terms(const T* x, std::size_t n, std::size_t d, double curvature, double* norm, double* margin,
-                    int threads);
+std::ptrdiff_t ball_row_terms(const T* x, std::size_t n, std::size_t d, double curvature, double* norm,
+                              double* margin, int threads);
 
 // d(x[i·x_step], y[i·y_step]) for i < n; a step is 0 (one row against all) or 1. Returns −1, or the first
 // row outside the ball: i for x, n + i for y.

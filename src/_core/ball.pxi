@@ -4,7 +4,7 @@ ctypedef fused row_t:
     double
 
 cdef extern from "ball.hpp" namespace "poincare" nogil:
-    void c_ball_row_terms "poincare::ball_row_terms"[T](
+    ptrdiff_t c_ball_row_terms "poincare::ball_row_terms"[T](
         const T*, size_t, size_t, double, double*, double*, int) except +
     ptrdiff_t c_ball_distances "poincare::ball_distances"[T](
         const T*, size_t, const T*, size_t, size_t, size_t, double, double*, int) except +
@@ -23,7 +23,8 @@ cdef inline size_t row_step(Py_ssize_t rows, Py_ssize_t n) noexcept nogil:
 
 def ball_row_terms(const row_t[:, ::1] x, double curvature, double[::1] norm, double[::1] margin, int threads):
     with nogil:
-        c_ball_row_terms(&x[0, 0], x.shape[0], x.shape[1], curvature, &norm[0], &margin[0], threads)
+        outside = c_ball_row_terms(&x[0, 0], x.shape[0], x.shape[1], curvature, &norm[0], &margin[0], threads)
+    return outside
 
 
 def ball_distances(const row_t[:, ::1] x, const row_t[:, ::1] y, double curvature, double[::1] out, int threads):

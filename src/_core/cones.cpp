@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ball.hpp"
+#include "polar.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
 
@@ -60,27 +61,81 @@ double angle(const ConeRow& apex, const ConeRow& point) {
                       outward * one_less_product - m * (1 + n * n) * chord / 2);
 }
 
+// ψ = arcsin(K·g/n); π in the central region n < K.
+double half_aperture(double norm, double margin, double K) {
+    if (norm < K) return kPi;
+    const double sine = K * margin / norm;
+    return std::asin(sine > 1 ? 1.0 : sine);
+}
+
 }  // namespace
 
 template <typename T>
-std::ptrdiff_t cone_angles(const T* x, std::size_t x_step, const T* y, std::size_t y_step, std::size_t n,
-                           std::size_t d, double curvature, double* out, int threads) {
+std::ptrdiff_t half_apertures(const T* x, std::size_t n, std::size_t d, double curvature, double K,
+                              double* out, int threads) {
     const BallTerms terms(curvature);
     FirstOutside outside;
     parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
-        ConeRow apex(d), point(d);
+        WideRow wide(d);
         for (std::size_t i = begin; i < end; ++i) {
-            if (x_step != 0 || i == begin) apex.read(x + i * x_step * d, terms, i * x_step, outside);
-            if (y_step != 0 || i == begin) point.read(y + i * y_step * d, terms, n + i * y_step, outside);
-            out[i] = angle(apex, point);
+            const RowTerms row = terms.of(wide(x + i * d), d);
+            if (row.margin <= 0) outside.note(i);
+            out[i] = half_aperture(row.norm, row.margin, K);
         }
     });
     return outside.row();
 }
 
-#define POINCARE_INSTANTIATE(T)                                                                    \
-    template std::ptrdiff_t cone_angles(const T*, std::size_t, const T*, std::size_t, std::size_t, \
-                                        std::size_t, double, double*, int);
+namespace {
+
+// out[i] = measure(apex, point, ψ of the apex)
+template <typename T, typename Measure>
+std::ptrdiff_t measure_pairs(const T* x, std::size_t x_step, const T* y, std::size_t y_step, std::size_t n,
+                             std::size_t d, double curvature, double K, double* out, int threads,
+                             Measure&& measure) {
+    const BallTerms terms(curvature);
+    FirstOutside outside;
+    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+        ConeRow apex(d), point(d);
+        double aperture = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            if (x_step != 0 || i == begin) {
+                apex.read(x + i * x_step * d, terms, i * x_step, outside);
+                aperture = half_aperture(apex.norm(), apex.margin(), K);
+            }
+            if (y_step != 0 || i == begin) point.read(y + i * y_step * d, terms, n + i * y_step, outside);
+            out[i] = measure(angle(apex, point), aperture);
+        }
+    });
+    return outside.row();
+}
+
+}  // namespace
+
+template <typename T>
+std::ptrdiff_t cone_angles(const T* x, std::size_t x_step, const T* y, std::size_t y_step, std::size_t n,
+                           std::size_t d, double curvature, double* out, int threads) {
+    return measure_pairs(x, x_step, y, y_step, n, d, curvature, kDefaultConeK, out, threads,
+                         [](double angle, double) { return angle; });
+}
+
+template <typename T>
+std::ptrdiff_t cone_energies(const T* x, std::size_t x_step, const T* y, std::size_t y_step, std::size_t n,
+                             std::size_t d, double curvature, double K, double* out, int threads) {
+    return measure_pairs(x, x_step, y, y_step, n, d, curvature, K, out, threads,
+                         [](double angle, double aperture) {
+                             const double excess = angle - aperture;
+                             return excess < 0 ? 0.0 : excess;  // NaN stays NaN
+                         });
+}
+
+#define POINCARE_INSTANTIATE(T)                                                                         \
+    template std::ptrdiff_t half_apertures(const T*, std::size_t, std::size_t, double, double, double*, \
+                                           int);                                                        \
+    template std::ptrdiff_t cone_angles(const T*, std::size_t, const T*, std::size_t, std::size_t,      \
+                                        std::size_t, double, double*, int);                             \
+    template std::ptrdiff_t cone_energies(const T*, std::size_t, const T*, std::size_t, std::size_t,    \
+                                          std::size_t, double, double, double*, int);
 POINCARE_INSTANTIATE(float)
 POINCARE_INSTANTIATE(double)
 

@@ -14,4 +14,14 @@ template <typename T>
 std::ptrdiff_t cone_angles(const T* x, std::size_t x_step, const T* y, std::size_t y_step, std::size_t n,
                            std::size_t d, double curvature, double* out, int threads);
 
+// max(0, Ξ − ψ): how far y lies outside the cone of x.
+template <typename T>
+std::ptrdiff_t cone_energies(const T* x, std::size_t x_step, const T* y, std::size_t y_step, std::size_t n,
+                             std::size_t d, double curvature, double K, double* out, int threads);
+
+// ψ = arcsin(K·g/n) of each row (π where n < K). Returns −1, or the first row outside the ball.
+template <typename T>
+std::ptrdiff_t half_apertures(const T* x, std::size_t n, std::size_t d, double curvature, double K,
+                              double* out, int threads);
+
 }  // namespace poincare

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .numerics import LARGEST_NORM, FloatArray, rows_of
-from .pairing import common_type, refuse_outside
+from .pairing import common_type, lead_of, refuse_outside
 
 __all__ = ["mapped", "storage_of", "warn_of_saturation"]
 
@@ -62,7 +62,9 @@ def mapped(
             f"{names[0]}, {names[1]}: expected the same number of coordinates, "
             f"got shapes {x.shape} and {y.shape}"
         )
-    lead = np.broadcast_shapes(x.shape[:-1], y.shape[:-1], () if t is None else t.shape)
+    lead = lead_of(x, y)
+    if t is not None:
+        lead = np.broadcast_shapes(lead, t.shape)
     dtype = common_type(x, y)
     out: FloatArray = np.empty((*lead, x.shape[-1]), storage_of(dtype))
     if out.size == 0:

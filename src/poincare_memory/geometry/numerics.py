@@ -5,6 +5,7 @@ The limits themselves live in the native core (``numerics.hpp``); here they are 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def floating(x: ArrayLike, name: str = "x") -> FloatArray:
     """
     array = np.asarray(x)
     if array.dtype.type in LARGEST_NORM:
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
+        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
     if array.dtype.kind in "iubf":
         return array.astype(np.float64)
     raise TypeError(f"{name}: expected real numbers, got an array of dtype {array.dtype}")
@@ -166,9 +167,10 @@ def rows_of(points: FloatArray) -> FloatArray:
     >>> rows_of(np.zeros((2, 3, 4), np.float16)).shape
     (6, 4)
     """
-    dtype = np.dtype(np.float64 if points.dtype == np.float64 else np.float32)
-    count = int(np.prod(points.shape[:-1], dtype=np.int64))
-    return np.ascontiguousarray(points.astype(dtype, copy=False)).reshape(count, points.shape[-1])
+    if points.dtype == np.float16:
+        points = points.astype(np.float32)
+    rows = points if points.flags.c_contiguous else points.copy(order="C")
+    return rows.reshape(math.prod(points.shape[:-1]), points.shape[-1])
 
 
 def lengths_and_margins(
@@ -197,12 +199,13 @@ def along(points: FloatArray, length: NDArray[np.float64], dtype: np.dtype[Any])
     >>> along(np.array([3e200, 4e200]), np.array(10.0), np.dtype(float))
     array([6., 8.])
     """
-    lead = np.broadcast_shapes(points.shape[:-1], length.shape)
+    shape = points.shape[:-1]
+    lead = shape if length.shape in ((), shape) else np.broadcast_shapes(shape, length.shape)
     narrow = dtype == np.float32 and points.dtype != np.float64
     target = np.dtype(np.float32 if narrow else np.float64)
-    if points.shape[:-1] != lead and np.prod(points.shape[:-1]) != 1:
+    if shape != lead and math.prod(shape) != 1:
         points = np.broadcast_to(points, (*lead, points.shape[-1]))
-    if length.size != 1:
+    if length.size != 1 and length.shape != lead:
         length = np.broadcast_to(length, lead)
     out: FloatArray = np.empty((*lead, points.shape[-1]), target)
     _kernels.scale_rows(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._core import _kernels
 from .numerics import FloatArray, floating, lengths_and_margins, rows_of
 
 __all__ = ["common_type", "inside_terms", "paired", "points_of"]
@@ -45,7 +46,22 @@ def common_type(*arrays: FloatArray) -> np.dtype[Any]:
     >>> common_type(np.zeros(1, np.float16), np.zeros(1, np.float32))
     dtype('float32')
     """
+    first = arrays[0].dtype
+    if all(array.dtype == first for array in arrays):
+        return first
     return np.result_type(*(array.dtype for array in arrays))
+
+
+def lead_of(x: FloatArray, y: FloatArray) -> tuple[int, ...]:
+    """The leading axes of a result: those of ``x`` and ``y``, broadcast.
+
+    Examples
+    --------
+    >>> lead_of(np.zeros((4, 1, 2)), np.zeros((3, 2)))
+    (4, 3)
+    """
+    shape, other = x.shape[:-1], y.shape[:-1]
+    return shape if shape == other or not other else np.broadcast_shapes(shape, other)
 
 
 def refuse_outside(points: FloatArray, row: int, curvature: float, name: str) -> None:
@@ -74,10 +90,10 @@ def inside_terms(
     >>> inside_terms(np.array([0.6, 0.0]), 1.0)
     (array(0.6), array(0.64))
     """
-    lengths, margins = lengths_and_margins(points, curvature)
-    outside = margins <= 0
-    if outside.any():
-        refuse_outside(points, int(np.flatnonzero(outside)[0]), curvature, name)
+    lengths, margins = np.empty(points.shape[:-1]), np.empty(points.shape[:-1])
+    outside = _kernels.ball_row_terms(rows_of(points), curvature, lengths.reshape(-1), margins.reshape(-1), 0)
+    if outside >= 0:
+        refuse_outside(points, outside, curvature, name)
     return lengths, margins
 
 
@@ -105,15 +121,16 @@ def paired(
             f"{names[0]}, {names[1]}: expected the same number of coordinates, "
             f"got shapes {x.shape} and {y.shape}"
         )
-    lead = np.broadcast_shapes(x.shape[:-1], y.shape[:-1])
+    lead = lead_of(x, y)
     out = np.empty(lead)
     if out.size == 0:
         return out
     flat = out.reshape(-1)
-    rows_x, rows_y = _same_type(rows_of(x), rows_of(y))
-
+    rows_x, rows_y = rows_of(x), rows_of(y)
+    if rows_x.dtype != rows_y.dtype:
+        rows_x, rows_y = rows_x.astype(np.float64, copy=False), rows_y.astype(np.float64, copy=False)
     outside: int | None
-    if all(len(rows) == 1 or side.shape[:-1] == lead for rows, side in ((rows_x, x), (rows_y, y))):
+    if (len(rows_x) == 1 or x.shape[:-1] == lead) and (len(rows_y) == 1 or y.shape[:-1] == lead):
         outside = kernel(rows_x, rows_y, curvature, flat, threads)
         if outside is not None and outside >= out.size:
             refuse_outside(y, outside - out.size, curvature, names[1])
@@ -129,11 +146,6 @@ def paired(
             inside_terms(x, curvature, names[0])
             inside_terms(y, curvature, names[1])
     return out
-
-
-def _same_type(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    dtype = np.result_type(a.dtype, b.dtype)
-    return a.astype(dtype, copy=False), b.astype(dtype, copy=False)
 
 
 def _row_numbers(points: FloatArray, lead: tuple[int, ...]) -> NDArray[np.intp]:

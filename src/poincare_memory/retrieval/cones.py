@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._core import _kernels
-from ..geometry.numerics import FloatArray
-from ..geometry.pairing import common_type, inside_terms, paired, points_of
+from ..geometry.numerics import FloatArray, rows_of
+from ..geometry.pairing import common_type, paired, points_of, refuse_outside
 from ..geometry.poincare import PoincareBall
 
 __all__ = ["DEFAULT_K", "cone_angle", "cone_energy", "half_aperture", "in_cone"]
@@ -38,7 +38,11 @@ def half_aperture(x: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K) -> Flo
     np.float64(0.150568)
     """
     points = points_of(x)
-    return np.asarray(_half_aperture(points, ball, K).astype(points.dtype, copy=False))[()]
+    out = np.empty(points.shape[:-1])
+    outside = _kernels.half_apertures(rows_of(points), ball.c, _positive(K), out.reshape(-1), 0)
+    if outside >= 0:
+        refuse_outside(points, outside, ball.c, "x")
+    return np.asarray(out.astype(points.dtype, copy=False))[()]
 
 
 def cone_angle(x: ArrayLike, y: ArrayLike, ball: PoincareBall) -> FloatArray:
@@ -50,7 +54,7 @@ def cone_angle(x: ArrayLike, y: ArrayLike, ball: PoincareBall) -> FloatArray:
     [0.0, 3.141593]
     """
     a, b = points_of(x), points_of(y, "y")
-    return np.asarray(_angle(a, b, ball).astype(common_type(a, b), copy=False))[()]
+    return np.asarray(paired(_kernels.cone_angles, a, b, ball.c).astype(common_type(a, b), copy=False))[()]
 
 
 def cone_energy(x: ArrayLike, y: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K) -> FloatArray:
@@ -85,19 +89,16 @@ def in_cone(
     return np.asarray(_energy(points_of(x), points_of(y, "y"), ball, K) <= tol)[()]
 
 
-def _angle(x: FloatArray, y: FloatArray, ball: PoincareBall) -> NDArray[np.float64]:
-    return paired(_kernels.cone_angles, x, y, ball.c)
-
-
-def _half_aperture(x: FloatArray, ball: PoincareBall, K: float) -> NDArray[np.float64]:
-    if not np.all(np.asarray(K) > 0):
+def _positive(K: float) -> float:
+    if not K > 0:
         raise ValueError(f"K: expected a positive number, got {K!r}")
-    lengths, margins = inside_terms(x, ball.c)
-    central = lengths < K
-    sine = np.minimum(1.0, K * margins / np.where(central, 1.0, lengths))
-    return np.asarray(np.where(central, np.pi, np.arcsin(sine)))
+    return float(K)
 
 
 def _energy(x: FloatArray, y: FloatArray, ball: PoincareBall, K: float) -> NDArray[np.float64]:
-    aperture = _half_aperture(x, ball, K)
-    return np.asarray(np.maximum(_angle(x, y, ball) - aperture, 0.0))
+    K = _positive(K)
+
+    def kernel(x: FloatArray, y: FloatArray, c: float, out: NDArray[np.float64], threads: int) -> int:
+        return _kernels.cone_energies(x, y, c, K, out, threads)
+
+    return paired(kernel, x, y, ball.c)
