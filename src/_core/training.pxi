@@ -49,6 +49,10 @@ cdef class TrainingRun:
         if start is not None and (start.shape[0] != <Py_ssize_t>nodes + 1 or start[0] != 0
                                   or start[nodes] != shifted.shape[0]):
             raise ValueError("start must have nodes + 1 entries, from 0 to the length of shifted")
+        if start is not None:
+            for i in range(<Py_ssize_t>nodes):
+                if not 0 < start[i + 1] - start[i] <= <int64_t>nodes:
+                    raise ValueError("every list of excluded nodes must hold from one to all nodes")
         if random.shape[0] != 4:
             raise ValueError("the random state has four words")
         self.source, self.target, self.start, self.shifted = source, target, start, shifted

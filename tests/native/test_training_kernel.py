@@ -244,6 +244,10 @@ GOLDEN = ["349cb741066fa1c5", "7241a5a471b6349a", "6208521f08bcb19e", "1511ea3a2
         ({"target": np.array([-1], np.int32)}, "two different nodes"),
         ({"target": np.array([1, 2], np.int32)}, "equally long"),
         ({"start": np.zeros(3, np.int64)}, "nodes \\+ 1"),
+        (
+            {"start": np.array([0, 2, 1, 3], np.int64), "shifted": np.zeros(3, np.int32)},
+            "list of excluded nodes",
+        ),
         ({"random": np.zeros(3, np.uint64)}, "four words"),
     ],
 )
