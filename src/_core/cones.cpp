@@ -12,47 +12,68 @@ namespace poincare {
 namespace {
 
 constexpr std::size_t kGrain = std::size_t{1} << 16;
-constexpr double kNextToBoundary =
-    1e-4;  // both margins below: their difference has more digits than the norms'
+// Both margins below this: their difference has more digits than that of the norms.
+constexpr double kNextToBoundary = 1e-4;
+constexpr double kPlainCosine = 0.75;
+constexpr double kSmallestLength = 1e-150;
 
-// A point as direction, norm and margin.
+// A point as norm, margin and, where it is asked for, direction.
 class ConeRow {
   public:
     explicit ConeRow(std::size_t d) : wide_(d), direction_(d) {}
 
     template <typename T>
     void read(const T* row, const BallTerms& terms, std::size_t number, FirstOutside& outside) {
-        const double* x = wide_(row);
-        terms_ = terms.of(x, direction_.size());
+        row_ = wide_(row);
+        terms_ = terms.of(row_, direction_.size());
+        length_ = terms_.norm / terms.sqrt_c();
         if (terms_.margin <= 0) outside.note(number);
-        scale_to_length(x, direction_.size(), 1.0, direction_.data());
+        directed_ = false;
     }
-    const std::vector<double>& direction() const { return direction_; }
+    const double* row() const { return row_; }
+    std::size_t size() const { return direction_.size(); }
+    const double* direction() {
+        if (!directed_) scale_to_length(row_, direction_.size(), 1.0, direction_.data());
+        directed_ = true;
+        return direction_.data();
+    }
+    double length() const { return length_; }
     double norm() const { return terms_.norm; }
     double margin() const { return terms_.margin; }
 
   private:
     WideRow wide_;
     std::vector<double> direction_;
+    bool directed_ = false;
+    const double* row_ = nullptr;
+    double length_ = 0;
     RowTerms terms_{0, 1};
 };
 
-double squared_sum(const std::vector<double>& u, const std::vector<double>& v) {
+// |u − v|² and |u + v|² of unit vectors.
+struct Chords {
+    double gap, sum;
+};
+
+// Far from 0 and π both follow from the cosine. Elsewhere the shorter of the two is summed term by term, and
+// the longer follows from |u−v|² + |u+v|² = 4.
+Chords chords(ConeRow& apex, ConeRow& point) {
+    const std::size_t d = apex.size();
+    const double* u = apex.direction();
+    if (point.length() > kSmallestLength) {
+        const double cosine = dot(u, point.row(), d) / point.length();
+        if (std::fabs(cosine) < kPlainCosine) return {2 - 2 * cosine, 2 + 2 * cosine};
+    }
+    const double* v = point.direction();
+    const double gap = squared_gap(u, v, d);
+    if (gap <= 2) return {gap, 4 - gap};
     double sum = 0;
-    for (std::size_t i = 0; i < u.size(); ++i) sum += (u[i] + v[i]) * (u[i] + v[i]);
-    return sum;
+    for (std::size_t i = 0; i < d; ++i) sum += (u[i] + v[i]) * (u[i] + v[i]);
+    return {4 - sum, sum};
 }
 
-// Of the two chords of a pair of unit vectors the shorter is summed, the longer follows from |u−v|² + |u+v|²
-// = 4.
-double angle(const ConeRow& apex, const ConeRow& point) {
-    const std::vector<double>&u = apex.direction(), &v = point.direction();
-    double chord = squared_gap(u.data(), v.data(), u.size());
-    double sum = 4 - chord;
-    if (sum < 1) {
-        sum = squared_sum(u, v);
-        chord = 4 - sum;
-    }
+double angle(ConeRow& apex, ConeRow& point) {
+    const auto [chord, sum] = chords(apex, point);
     const double n = apex.norm(), m = point.norm(), g = apex.margin(), h = point.margin();
     if (n + m == 0) return 0;
     const double outward = g < kNextToBoundary && h < kNextToBoundary ? (g - h) / (n + m) : m - n;
