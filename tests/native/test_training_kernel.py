@@ -139,7 +139,8 @@ def test_epoch_equals_the_oracle(ball, task, negatives, exclude):
     expected = points.copy()
     terms = poincare_terms if ball else euclidean_terms
     loss = oracle_epoch(expected, pairs, negatives, words, exclude, rate, terms, ball)
-    for dtype, tolerance in ((np.float64, 1e-8), (np.float32, 5e-7)):
+    # float32: half an ulp for each of up to 150 updates of a row.
+    for dtype, tolerance in ((np.float64, 1e-8), (np.float32, 5e-6)):
         got, got_loss = kernel_epoch(points, pairs, negatives, words, exclude, rate, ball, dtype)
         np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance)
         assert got_loss == pytest.approx(loss, rel=1e-5, abs=1e-6)
