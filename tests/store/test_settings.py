@@ -1,0 +1,139 @@
+"""Settings of a memory: checked when given and when changed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+
+from poincare_memory import HalfLife, HashingEmbedder, Memory, NoDecay
+from store.table_embedder import CheapEmbedder
+
+NAN, INF = float("nan"), float("inf")
+OUT_OF_RANGE: dict[str, list[Any]] = {
+    "curvature": [0, -1, NAN, INF],
+    "base_depth": [0, -1, NAN, INF],
+    "depth_step": [0, -0.5, NAN, INF],
+    "inherit": [-0.1, 1.1, NAN, INF],
+    "cone_k": [0, -1, NAN, INF],
+    "metric": ["euclidean", "", None, 5],
+    "time_coef": [NAN, INF, -INF],
+    "depth_bias": [NAN, INF, -INF],
+}
+WRONG_TYPE: dict[str, list[Any]] = {
+    "curvature": ["1", None],
+    "base_depth": ["1", None, True, [1.0]],
+    "depth_step": ["x"],
+    "inherit": ["0.5", False],
+    "cone_k": [None],
+    "time_coef": ["1"],
+    "depth_bias": [1j],
+    "cone_constrained": [1, "yes", None],
+    "decay": [5, "half life"],
+    "clock": [5, datetime(2026, 1, 1)],
+    "embedder": [5, "model", len],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in OUT_OF_RANGE.items() for v in values])
+def test_out_of_range(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        Memory(**{name: value})
+    if name != "curvature":
+        mem = Memory()
+        before = getattr(mem, name)
+        with pytest.raises(ValueError, match=name):
+            setattr(mem, name, value)
+        assert getattr(mem, name) == before
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in WRONG_TYPE.items() for v in values])
+def test_wrong_type(name: str, value: Any) -> None:
+    if value is None and name in ("decay", "clock", "embedder"):
+        return
+    with pytest.raises(TypeError):
+        Memory(**{name: value})
+
+
+def test_defaults_and_order_of_arguments() -> None:
+    mem = Memory()
+    assert isinstance(mem.embedder, HashingEmbedder)
+    assert mem.decay == NoDecay()
+    values = (mem.base_depth, mem.depth_step, mem.inherit, mem.cone_constrained, mem.cone_k, mem.metric)
+    assert values == (1.0, 0.5, 0.25, False, 0.1, "shell")
+    assert (mem.time_coef, mem.depth_bias, mem.ball.c, mem.dim) == (1.0, 0.0, 1.0, 256)
+    given = Memory(
+        CheapEmbedder(), 4.0, HalfLife(1), 0.5, 0.25, 0.75, True, 0.2, "hyperbolic", -1.0, 0.5, datetime.now
+    )
+    assert (given.ball.c, given.base_depth, given.depth_step, given.inherit) == (4.0, 0.5, 0.25, 0.75)
+    assert (given.cone_constrained, given.cone_k, given.metric) == (True, 0.2, "hyperbolic")
+    assert (given.time_coef, given.depth_bias, given.clock) == (-1.0, 0.5, datetime.now)
+
+
+@pytest.mark.parametrize("number", [2, np.float32(2), np.int64(2), np.float64(2)])
+def test_numbers_of_every_kind(number: Any) -> None:
+    mem = Memory(base_depth=number)
+    assert (mem.base_depth, type(mem.base_depth)) == (2.0, float)
+
+
+def test_falsy_objects_are_kept() -> None:
+    class Falsy:
+        def __bool__(self) -> bool:
+            return False
+
+    class Embedder(Falsy, CheapEmbedder):
+        pass
+
+    class Policy(Falsy):
+        def weight(self, now: Any, times: list[Any], *rest: Any) -> Any:
+            return np.ones(len(times))
+
+    class Clock(Falsy):
+        def __call__(self) -> datetime:
+            return datetime(2026, 1, 1)
+
+    embedder, policy, clock = Embedder(), Policy(), Clock()
+    mem = Memory(embedder, decay=policy, clock=clock)
+    assert mem.embedder is embedder
+    assert mem.decay is policy
+    assert mem.clock is clock
+
+
+def test_fixed_for_life() -> None:
+    mem = Memory()
+    for name in ("embedder", "ball", "projector", "dim"):
+        with pytest.raises(AttributeError):
+            setattr(mem, name, getattr(mem, name))
+
+
+def test_a_new_depth_holds_for_what_is_placed_afterwards() -> None:
+    mem = Memory(CheapEmbedder())
+    mem.add("before", id="b")
+    mem.base_depth, mem.depth_step = 2.0, 1.0
+    mem.add("after", id="a")
+    mem.add("child", id="c", parent="a")
+    assert [mem.depth(id) for id in mem.ids] == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("offset", [None, timedelta(0), timedelta(hours=-5), timedelta(hours=5, minutes=45)])
+def test_the_clock_may_be_in_any_zone(offset: timedelta | None) -> None:
+    zone = None if offset is None else timezone(offset)
+    mem = Memory(CheapEmbedder(), clock=lambda: datetime(2026, 1, 1, tzinfo=zone))
+    mem.add("a", id="a")
+    mem.add_many([{"text": "b", "id": "b"}, {"text": "c", "t": datetime(2025, 1, 1, tzinfo=timezone.utc)}])
+    mem.search("a")
+    expected = datetime(2026, 1, 1, tzinfo=timezone.utc) - (offset or timedelta(0))
+    for record in (mem.get("a"), mem.get("b")):
+        assert (record.t, record.t.utcoffset()) == (expected, timedelta(0))
+        assert record.last_accessed == expected
+    assert mem.stats()["newest"] == expected.isoformat()
+
+
+def test_the_clock_is_asked_once_for_every_memory_without_a_time() -> None:
+    ticks = iter(range(100))
+    mem = Memory(CheapEmbedder(), clock=lambda: datetime(2026, 1, 1, 0, 0, next(ticks)))
+    mem.add_many([{"text": "a"}, {"text": "b", "t": datetime(2020, 1, 1)}, {"text": "c"}])
+    assert [record.t.second for record in mem] == [0, 0, 1]
+    assert next(ticks) == 2
