@@ -60,9 +60,11 @@ $(VENV)/.build-tools: pyproject.toml tools/requirements.py tools/check_python.py
 	$(PIP) install --quiet --upgrade cmake ninja -r $(VENV)/build-requirements.txt
 	@touch $@
 
-# Editable, and without isolation, so that a change recompiles only what it touches.
+# What users get: a built wheel, installed. Without isolation and with a kept build folder, so that a change
+# recompiles only what it touches. (An editable install would also shadow any other `poincare_memory` on the path,
+# and with it the reference that the differential tests run.)
 $(VENV)/.package: $(VENV)/.build-tools $(SOURCES)
-	$(PIP) install --quiet --no-build-isolation --no-deps --editable . --config-settings build-dir=$(BUILD_DIR) \
+	$(PIP) install --quiet --no-build-isolation --no-deps --force-reinstall . --config-settings build-dir=$(BUILD_DIR) \
 		--config-settings cmake.define.POINCARE_WARNINGS_AS_ERRORS=$(WARNINGS_AS_ERRORS)
 	@touch $@
 

@@ -196,7 +196,11 @@ def operation(draw: st.DrawFn, tree: Tree) -> tuple[str, dict[str, Any]]:
         return draw(st.sampled_from(refused(tree, id)))
     if name == "link":
         below = frozenset(tree.below(id))
-        parent = draw(st.sampled_from(tree.possible_parents(tree.height(id), but=below)))
+        # Linked under the parent it has, a memory stays where it is; the reference makes it the last sibling.
+        others = [p for p in tree.possible_parents(tree.height(id), but=below) if p != tree.parents[id]]
+        if not others:
+            return "search", draw(searches(tree))
+        parent = draw(st.sampled_from(others))
         tree.parents[id] = parent
         return name, {"child": id, "parent": parent}
     if name == "remove":

@@ -93,9 +93,10 @@ class Edits(RuleBasedStateMachine):
             self.refused(ValueError, lambda: self.mem.link(name, parent))
             return
         self.mem.link(name, parent)
-        self.children[self.parent[name]].remove(name)
-        self.children[parent].append(name)  # last among its siblings, also where it hung there before
-        self.parent[name] = parent
+        if parent != self.parent[name]:  # under the parent it has, nothing moves
+            self.children[self.parent[name]].remove(name)
+            self.children[parent].append(name)
+            self.parent[name] = parent
 
     @precondition(lambda self: self.text)
     @rule(data=st.data(), cascade=st.booleans())

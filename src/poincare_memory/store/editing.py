@@ -325,6 +325,8 @@ def link(store: Store, child: str, parent: str | None) -> None:
             if found is None:
                 raise unknown_parent(parent)
             target = found
+        if target == int(columns.parent[row]):
+            return  # nothing changes, the order of its siblings included
         if target == row or (target >= 0 and row in columns.ancestor_rows(target)):
             raise ValueError(
                 f"cannot link a node under itself: {parent!r:.80} is in the subtree of {child!r:.80}"
