@@ -49,13 +49,7 @@ class Oracle:
 
     def mobius_add(self, x: Iterable[float], y: Iterable[float]) -> list[Any]:
         with mp.workdps(self.digits):
-            a, b = self.unit(x), self.unit(y)
-            inner = sum(p * q for p, q in zip(a, b, strict=True))
-            first, second = 1 + 2 * inner + square(b), 1 - square(a)
-            denominator = 1 + 2 * inner + square(a) * square(b)
-            return [
-                (first * p + second * q) / denominator / mp.sqrt(self.c) for p, q in zip(a, b, strict=True)
-            ]
+            return self.mobius_add_exact([mpf(float(p)) for p in x], [mpf(float(q)) for q in y])
 
     def expmap(self, x: Iterable[float], v: Iterable[float]) -> list[Any]:
         """x ⊕ tanh(√c·λ|v|/2)·v/(√c|v|), as the literature defines it."""
@@ -65,7 +59,7 @@ class Oracle:
             if length == 0:
                 return [mpf(float(p)) for p in x]
             step = mp.tanh(length / (1 - square(a))) / length / mp.sqrt(self.c)
-            return self.mobius_add_exact(list(map(mpf, map(float, x))), [step * p for p in w])
+            return self.mobius_add_exact([mpf(float(p)) for p in x], [step * p for p in w])
 
     def mobius_add_exact(self, x: list[Any], y: list[Any]) -> list[Any]:
         a, b = ([mp.sqrt(self.c) * p for p in side] for side in (x, y))

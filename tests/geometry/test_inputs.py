@@ -184,6 +184,14 @@ def test_the_error_says_which_point_is_outside() -> None:
     for x in (np.zeros(2), np.zeros((3, 5, 2)), np.zeros((5, 2)), np.zeros((3, 1, 2))):
         with pytest.raises(ValueError, match=r"y\[1, 4\].*1\.13137.*project"):
             ball.distance(x, y)
+        with pytest.raises(ValueError, match=r"y\[1, 4\]"):
+            ball.mobius_add(x, y)
+        with pytest.raises(ValueError, match=r"x\[1, 4\]"):
+            ball.geodesic(y, x, 0.5)
+        with pytest.raises(ValueError, match=r"y\[1, 4\]"):
+            cone_energy(x, y, ball)
+    with pytest.raises(ValueError, match=r"x: .*project"):
+        ball.expmap([2.0, 0.0], y)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -130,3 +130,19 @@ def test_scaling_rows_keeps_directions() -> None:
     )
     _kernels.scale_rows(x[:1], lengths, out, 1)
     np.testing.assert_allclose(out, np.outer(lengths, x[0] / np.linalg.norm(x[0])), rtol=1e-14)
+
+
+@pytest.mark.parametrize("c", [0.25, 1.0, 9.0])
+def test_lorentz_distances_at_every_radius(c: float) -> None:
+    """Coordinates of the hyperboloid reach radius 700: near the origin, deep, and from one to the other."""
+    radii = np.array([0.0, 1e-200, 1e-9, 0.5, 20.0, 170.0, 180.0, 300.0, 690.0])
+    u = rng.normal(size=(len(radii), 5))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    X = np.column_stack([np.cosh(radii), np.sinh(radii)[:, None] * u]) / np.sqrt(c)
+    for shift in range(len(radii)):
+        Y, s, v = (np.ascontiguousarray(np.roll(a, shift, axis=0)) for a in (X, radii, u))
+        expected, found = np.empty(len(radii)), np.empty(len(radii))
+        chord = np.zeros(len(radii)) if shift == 0 else np.sum((u - v) ** 2, axis=1)
+        _kernels.polar_distances(radii, s, chord, expected)
+        _kernels.lorentz_distances(X, Y, c, found, 1)
+        np.testing.assert_allclose(found * np.sqrt(c), expected, rtol=1e-13)

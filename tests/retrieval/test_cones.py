@@ -113,3 +113,14 @@ def test_shapes_and_types(dtype: type) -> None:
     np.testing.assert_allclose(
         energy[0, 0], cone_energy(x[0, 0].astype(float), y[0].astype(float), ball), rtol=1e-3
     )
+
+
+def test_the_angle_is_smooth_where_its_formula_changes() -> None:
+    """Around cosine ±0.75, 0° and 180° between directions: against the gyrovector angle in float64."""
+    ball = PoincareBall()
+    for cosine in (-1.0, -0.7501, -0.75, -0.7499, 0.0, 0.7499, 0.75, 0.7501, 0.999999, 1.0):
+        x = np.array([0.4, 0.0])
+        y = 0.7 * np.array([cosine, np.sqrt(1 - cosine**2)])
+        heading = ball.logmap(x, y)
+        expected = np.arctan2(abs(heading[1]), heading[0])
+        assert cone_angle(x, y, ball) == pytest.approx(expected, abs=1e-14)

@@ -26,8 +26,8 @@ class BallProjector:
     --------
     >>> ball = PoincareBall()
     >>> point = BallProjector(ball).at_depth([3.0, 4.0], 2.0)
-    >>> ball.distance_to_origin(point).round(6)
-    np.float64(2.0)
+    >>> round(float(ball.distance_to_origin(point)), 6)
+    2.0
     """
 
     ball: PoincareBall

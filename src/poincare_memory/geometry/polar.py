@@ -47,8 +47,8 @@ def radii_of(points: ArrayLike, curvature: float) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> radii_of([np.tanh(0.5), 0.0], 1.0).round(12)
-    np.float64(1.0)
+    >>> round(float(radii_of([np.tanh(0.5), 0.0], 1.0)), 12)
+    1.0
     """
     lengths, margins = inside_terms(points_of(points, "points"), curvature, "points")
     return np.asarray(2.0 * np.arcsinh(lengths / np.sqrt(margins)) / np.sqrt(curvature))[()]

@@ -34,8 +34,8 @@ def half_aperture(x: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K) -> Flo
 
     Examples
     --------
-    >>> half_aperture([0.5, 0.0], PoincareBall()).round(6)
-    np.float64(0.150568)
+    >>> round(float(half_aperture([0.5, 0.0], PoincareBall())), 6)
+    0.150568
     """
     points = points_of(x)
     out = np.empty(points.shape[:-1])
