@@ -39,7 +39,9 @@ temporal.policies
 temporal.compiled
 temporal.specs
 temporal
+hierarchy.arguments
 hierarchy.tree
+hierarchy.spreading
 hierarchy.sarkar
 hierarchy.rsgd
 hierarchy.evaluation

@@ -38,6 +38,11 @@ constexpr double kConeMargin = 1e-12;       // share of the cone's angle that it
 constexpr double kDirectionNoise = 5e-16;   // rounding of a unit vector, as an angle
 constexpr double kLargestPointNorm = 1.0 - 2e-15;  // √c·norm of stored points that tanh would round to 1
 
+constexpr double kLargestSinhArgument = 300;  // beyond, the layout takes logarithms
+constexpr double kLargestRadius = 1e300;      // of the layout: sums of radii stay finite
+constexpr float kLeastSquaredGap = 1e-6f;     // of directions that repel each other, in float32
+constexpr float kLargestRepulsion = 0x1p56f;  // and 1/it the least: squares stay normal numbers
+
 // "No instant": an absent valid_from, valid_until or last_accessed in an int64 microsecond column.
 constexpr std::int64_t kMissingInstant = INT64_MIN;
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "neighbourhoods.hpp"
+#include "numerics.hpp"
 #include "reproducible_random.hpp"
 #include "threads.hpp"
 
@@ -17,11 +18,7 @@ constexpr std::size_t kGrain = 2048;  // points a thread: below, a step is too s
 constexpr std::size_t kStepsPerSearch = 10;             // between two searches for neighbours
 constexpr float kFirstStep = 0.3f, kLastStep = 0.003f;  // in units of the mean nearest distance
 constexpr float kInertia = 0.8f;
-// Weights are powers p = 2^k of (δ/|x − y|)², k rising; each weight stays within 2^±56, so that float32
-// neither overflows (squares included) nor meets subnormal numbers.
-constexpr int kFirstSquarings = 2, kLastSquarings = 7;
-constexpr float kWeightBound = 0x1p56f;
-constexpr float kLeastSquare = 1e-6f;
+constexpr int kFirstSquarings = 2, kLastSquarings = 7;  // weights are (δ/|x − y|)² to the power 2^squarings
 
 PaddedRows random_start(std::size_t count, std::size_t dim, std::uint64_t seed) {
     PaddedRows points(count, dim);
@@ -92,7 +89,7 @@ class Relaxation {
         float nearest = 4.0f;
         for (std::size_t k = 0; k < kept_; ++k) {
             const float square = 2 - 2 * dot_padded(points_.row(i), points_.row(list[k]), points_.width);
-            squares[k] = list[k] == i ? 4.0f : std::max(square, kLeastSquare);
+            squares[k] = list[k] == i ? 4.0f : std::max(square, kLeastSquaredGap);
             nearest = std::min(nearest, squares[k]);
         }
         nearest_square_[i] = nearest;
@@ -101,7 +98,7 @@ class Relaxation {
     // The sum of the neighbours' pushes on point i, tangent to the sphere.
     void collect(std::size_t i, int squarings, float* weights) {
         measure(i, weights);
-        float bound = kWeightBound;
+        float bound = kLargestRepulsion;
         for (int s = 0; s < squarings; ++s) bound = std::sqrt(bound);
         const float scale = static_cast<float>(mean_square_), least = 1 / bound;
         for (std::size_t k = 0; k < kept_; ++k)

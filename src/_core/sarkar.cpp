@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "numerics.hpp"
 #include "reproducible_random.hpp"
 #include "spreading.hpp"
 #include "threads.hpp"
@@ -13,9 +14,7 @@ namespace poincare {
 namespace {
 
 constexpr double kLn2 = 0.69314718055994530942;
-constexpr double kLargestExponent = 300;  // up to which sinh is taken as it is
-constexpr double kLargestRadius = 1e300;  // sums of radii stay finite
-constexpr std::size_t kGrain = 256;       // nodes a thread
+constexpr std::size_t kGrain = 256;  // nodes a thread
 
 void normalise_or(double* x, std::size_t n, const double* otherwise) {
     double square = 0;
@@ -47,9 +46,9 @@ struct Triangle {
     double end_radius() const {
         const double ratio = std::exp(-low) * std::expm1(-gap) / std::expm1(-sum);
         const double share = std::sqrt(cos2 + ratio * ratio * sin2);
-        if (sum < 2 * kLargestExponent) return 2 * std::asinh(std::sinh(sum / 2) * share);
+        if (sum < 2 * kLargestSinhArgument) return 2 * std::asinh(std::sinh(sum / 2) * share);
         const double log_sinh = sum / 2 + std::log1p(-std::exp(-sum)) - kLn2 + std::log(share);
-        if (log_sinh < kLargestExponent) return std::max(gap, 2 * std::asinh(std::exp(log_sinh)));
+        if (log_sinh < kLargestSinhArgument) return std::max(gap, 2 * std::asinh(std::exp(log_sinh)));
         return std::min(std::max(gap, 2 * (log_sinh + kLn2)), kLargestRadius);
     }
 

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <vector>
 
+#include "polar.hpp"
 #include "relaxation.hpp"
 #include "reproducible_random.hpp"
 
 namespace poincare {
 namespace {
 
-constexpr double kTurn = 6.28318530717958647692;
 constexpr int kReflections = 4;  // random ones, that turn a closed-form set away from the axes
 
 double dot_rows(const double* x, const double* y, std::size_t n) {
@@ -21,7 +21,7 @@ double dot_rows(const double* x, const double* y, std::size_t n) {
 
 void circle(std::size_t count, double* out) {
     for (std::size_t i = 0; i < count; ++i) {
-        const double angle = kTurn * static_cast<double>(i) / static_cast<double>(count);
+        const double angle = 2 * kPi * static_cast<double>(i) / static_cast<double>(count);
         out[2 * i] = std::cos(angle);
         out[2 * i + 1] = std::sin(angle);
     }

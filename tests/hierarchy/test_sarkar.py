@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poincare_memory.geometry import PoincareBall
+from poincare_memory.geometry.numerics import LARGEST_NORM
 from poincare_memory.hierarchy import children_map, max_safe_depth, sarkar_layout
 
 BALL = PoincareBall()
@@ -211,7 +212,8 @@ def test_warning_goes_by_the_radius_reached_not_by_the_depth():
 def test_beyond_float64_the_warning_says_how_many_and_points_stay_inside():
     found = messages(chain(2000), dim=3)
     assert len(found) == 1
-    assert "1963 of 2001" in found[0][1]
+    limit = 2 * math.atanh(LARGEST_NORM[np.float64])
+    assert f"{2000 - math.floor(limit)} of 2001" in found[0][1]
     points = np.stack(list(quiet_layout(chain(2000), dim=3).values()))
     assert np.isfinite(points).all()
     assert (np.linalg.norm(points, axis=1) < 1).all()
@@ -264,6 +266,8 @@ TREE = [("a", "b"), ("b", "c")]
         (TREE, {"tau": math.inf}, ValueError, "tau"),
         (TREE, {"tau": "long"}, TypeError, "tau"),
         (TREE, {"seed": 0.5}, TypeError, "seed"),
+        (TREE, {"seed": -1}, ValueError, "seed"),
+        (TREE, {"ball": 1.0}, TypeError, "PoincareBall"),
         (TREE, {"n_threads": 0}, ValueError, "n_threads"),
         (TREE, {"edge_length": {("a", "b"): -1.0}}, ValueError, "length"),
         (TREE, {"edge_length": {("a", "b"): math.nan}}, ValueError, "length"),

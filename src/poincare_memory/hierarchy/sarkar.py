@@ -27,7 +27,6 @@ F. Sala, C. De Sa, A. Gu & C. Ré, "Representation tradeoffs for hyperbolic embe
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -36,10 +35,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import _kernels
-from ..geometry.numerics import BALL_EPS
+from ..geometry.numerics import BALL_EPS, LARGEST_NORM
 from ..geometry.poincare import PoincareBall
 from ..geometry.polar import polar_to_ball
 from ..threads import resolve_threads
+from .arguments import finite_number, integer_at_least, positive_number, seed_word
+from .spreading import ITERATIONS, spread_directions
 from .tree import children_map
 
 __all__ = ["max_safe_depth", "sarkar_layout", "spread_directions"]
@@ -48,9 +49,6 @@ N = TypeVar("N", bound=Hashable)
 FloatArray = npt.NDArray[np.floating[Any]]
 
 _WARNING_SHARE = 0.95  # of the safe radius, from which sarkar_layout warns
-_DEEPEST_NORM = 1.0 - np.finfo(np.float64).epsneg
-_ITERATIONS = 200
-_SEEDS = 2**64
 
 
 def max_safe_depth(ball: PoincareBall, tau: float, dtype: npt.DTypeLike = np.float64) -> float:
@@ -84,92 +82,13 @@ def max_safe_depth(ball: PoincareBall, tau: float, dtype: npt.DTypeLike = np.flo
     >>> round(max_safe_depth(PoincareBall(), 1.0), 1), round(max_safe_depth(PoincareBall(4.0), 0.5), 1)
     (12.2, 12.2)
     """
-    step = _positive(tau, "tau")
+    step = positive_number("tau", tau)
     margins = {np.dtype(kind): margin for kind, margin in BALL_EPS.items()}
     kind = np.dtype(dtype)
     if kind not in margins:
         known = ", ".join(sorted(str(name) for name in margins))
         raise ValueError(f"dtype: expected one of {known}, got {kind}")
     return float(2.0 * np.arctanh(1.0 - margins[kind]) / ball.sqrt_c / step)
-
-
-def spread_directions(
-    k: int,
-    dim: int,
-    avoid: npt.ArrayLike | None = None,
-    seed: int = 0,
-    iterations: int = _ITERATIONS,
-    *,
-    n_threads: int | None = None,
-) -> npt.NDArray[np.float64]:
-    """``k`` unit vectors in R^dim spread apart (and away from ``avoid`` if given).
-
-    ``avoid`` takes one slot among the directions, as a parent does among the children of a node. With ``m``
-    slots in all (``k``, or ``k + 1`` with ``avoid``):
-
-    - In two dimensions the angles are exact: the slots fill the circle evenly, from ``avoid`` or the first
-      axis on, counter-clockwise.
-    - ``m ≤ 2·dim``: a regular simplex (``m ≤ dim + 1``: all angles equal, two directions opposite), or
-      several of them in orthogonal subspaces. No arrangement has a larger least angle (Rankin 1955). Time
-      ``m·dim``.
-    - Beyond, a seeded repulsion on the sphere, a Thomson-style relaxation whose exponent rises towards the
-      Tammes problem (the largest least angle). Each direction feels its nearest 12 to 32 neighbours, found
-      exactly up to 4,096 directions and through neighbours of neighbours beyond, so that memory is linear
-      in ``m``. From about 1,000 directions on, fewer steps than ``iterations`` are taken, 60 at least.
-
-    Parameters
-    ----------
-    k : int
-        How many; 0 gives an empty array.
-    dim : int
-        At least 2.
-    avoid : array of shape (dim,), optional
-        A direction, of any length but 0.
-    seed : int, default 0
-        The same seed gives the same directions, whatever the number of threads. (In two dimensions, nothing
-        is random.)
-    iterations : int, default 200
-        Most relaxation steps; 0 leaves the random start where a relaxation would be needed.
-    n_threads : int, optional
-        Default: all processors that this process may use.
-
-    Returns
-    -------
-    float64 array of shape (k, dim)
-
-    Raises
-    ------
-    ValueError
-        If ``k`` or ``iterations`` is negative, ``dim`` below 2, or ``avoid`` not a finite vector of length
-        ``dim`` with a direction.
-
-    Examples
-    --------
-    >>> spread_directions(2, 2).round(6).tolist()
-    [[1.0, 0.0], [-1.0, 0.0]]
-    >>> children = spread_directions(3, 3, avoid=[0.0, 0.0, 1.0])
-    >>> (children @ children.T).round(6).tolist()  # a regular tetrahedron with the parent
-    [[1.0, -0.333333, -0.333333], [-0.333333, 1.0, -0.333333], [-0.333333, -0.333333, 1.0]]
-    >>> children[:, 2].round(6).tolist()
-    [-0.333333, -0.333333, -0.333333]
-    """
-    count = _at_least(k, 0, "k")
-    columns = _at_least(dim, 2, "dim")
-    steps = _at_least(iterations, 0, "iterations")
-    threads = resolve_threads(n_threads)
-    target = None if avoid is None else _direction(avoid, columns)
-    if count == 0:
-        return np.empty((0, columns))
-    slots = np.empty((count + (target is not None), columns))
-    _kernels.spread_sphere(slots, _integer(seed, "seed") % _SEEDS, steps, threads)
-    if target is None:
-        return slots
-    if columns == 2:
-        x, y = target
-        slots = slots @ np.array([[x, y], [-y, x]])
-    else:
-        _kernels.align_first(slots, target)
-    return slots[1:].copy()
 
 
 def sarkar_layout(
@@ -207,8 +126,8 @@ def sarkar_layout(
         edges that leave either of them spread around the place they share.
     root : node, optional
         The node at the origin; only the nodes below it are placed. Default: the only node without a parent.
-    seed : int, default 0
-        For the directions beyond two dimensions.
+    seed : int or None, default 0
+        For the directions beyond two dimensions; None draws one from the system.
     n_threads : int, optional
         Default: all processors that this process may use. The result does not depend on it.
 
@@ -247,8 +166,11 @@ def sarkar_layout(
     [0.0, 0.0]
     """
     chosen_ball = PoincareBall() if ball is None else ball
-    columns = _at_least(dim, 2, "dim")
-    unit = _positive(tau, "tau") * chosen_ball.sqrt_c
+    if not isinstance(chosen_ball, PoincareBall):
+        raise TypeError(f"ball: expected a PoincareBall or None, got {ball!r}")
+    columns = integer_at_least("dim", dim, 2)
+    unit = positive_number("tau", tau) * chosen_ball.sqrt_c
+    word = seed_word(seed)
     threads = resolve_threads(n_threads)
     children, roots = children_map(edges)
     origin = _origin(children, roots, root)
@@ -260,8 +182,8 @@ def sarkar_layout(
     _kernels.sarkar_polar(
         np.array(child_count, dtype=np.int64),
         np.array(length, dtype=np.float64),
-        _integer(seed, "seed") % _SEEDS,
-        _ITERATIONS,
+        word,
+        ITERATIONS,
         direction,
         radius,
         threads,
@@ -308,9 +230,12 @@ def _edge_lengths(
         if edge not in edges:
             hint = " (the parent comes first)" if _is_reversed(edge, edges) else ""
             raise ValueError(f"edge_length: {edge!r} is no edge of the tree{hint}")
-        scaled = _number(value, f"edge_length[{edge!r}]") * unit
+        name = f"edge_length[{edge!r}]"
+        scaled = finite_number(name, value) * unit
         if not (scaled >= 0.0 and math.isfinite(scaled)):
-            raise ValueError(f"edge_length[{edge!r}]: expected a finite length of at least 0, got {value!r}")
+            raise ValueError(
+                f"{name}: expected a length of at least 0 whose multiple by tau is finite, got {value!r}"
+            )
         lengths[edge] = scaled
     return lengths
 
@@ -360,7 +285,7 @@ def _warn_beyond_safe_radius(ball: PoincareBall, radius: npt.NDArray[np.float64]
     deepest = float(radius.max())
     if deepest <= _WARNING_SHARE * safe:
         return
-    limit = 2.0 * float(np.arctanh(_DEEPEST_NORM)) / ball.sqrt_c
+    limit = 2.0 * float(np.arctanh(LARGEST_NORM[np.float64])) / ball.sqrt_c
     beyond = int(np.count_nonzero(radius > limit))
     if beyond:
         effect = (
@@ -379,42 +304,3 @@ def _warn_beyond_safe_radius(ball: PoincareBall, radius: npt.NDArray[np.float64]
         RuntimeWarning,
         stacklevel=3,
     )
-
-
-def _number(value: Any, name: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name}: expected a number, got {value!r}") from None
-
-
-def _positive(value: Any, name: str) -> float:
-    number = _number(value, name)
-    if not (number > 0.0 and math.isfinite(number)):
-        raise ValueError(f"{name}: expected a finite number above 0, got {value!r}")
-    return number
-
-
-def _integer(value: Any, name: str) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name}: expected an integer, got {value!r}") from None
-
-
-def _at_least(value: Any, least: int, name: str) -> int:
-    number = _integer(value, name)
-    if number < least:
-        raise ValueError(f"{name}: expected an integer of at least {least}, got {value!r}")
-    return number
-
-
-def _direction(avoid: npt.ArrayLike, dim: int) -> npt.NDArray[np.float64]:
-    vector = np.array(avoid, dtype=np.float64)
-    if vector.shape != (dim,):
-        raise ValueError(f"avoid: expected shape ({dim},), got {vector.shape}")
-    largest = float(np.abs(vector).max())
-    if not (largest > 0.0 and math.isfinite(largest)):
-        raise ValueError(f"avoid: expected a finite vector with a direction, got {vector.tolist()}")
-    vector = vector / largest
-    return np.asarray(vector / np.linalg.norm(vector))
