@@ -19,10 +19,10 @@ demo: $(VENV)/.package
 	@echo "Open demo.html in a browser to look at this memory."
 
 test: $(VENV)/.package $(VENV)/.test-tools
-	$(BIN)/python -m pytest -m "not long" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-long: $(VENV)/.package $(VENV)/.test-tools
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "long or not long" $(PYTEST_ARGS)
 
 # Builds and tests on every supported interpreter found (python3.10 … on PATH, and pyenv's).
 test-all-pythons:
