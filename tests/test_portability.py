@@ -65,7 +65,7 @@ print(float(smallest * 1.0) > 0, float(single * np.float32(1)) > 0, float(np.flo
 WORK = """
 import json
 import numpy as np
-from poincare_memory import HalfLife, HashingEmbedder, Memory, MIPSIndex, PoincareBall
+from poincare_memory import HalfLife, HashingEmbedder, Memory, MIPSIndex, PoincareBall, sarkar_layout
 from poincare_memory._core import _kernels
 
 rng = np.random.default_rng(7)
@@ -77,6 +77,9 @@ for dtype in (np.float32, np.float64):
     result[f"pairwise {dtype.__name__}"] = ball.pairwise_distance(x, y).astype(float).tolist()
     index = MIPSIndex(ball, backend="numpy").build(x)
     result[f"neighbours {dtype.__name__}"] = [index.query(point, 7)[0].tolist() for point in y]
+
+tree = [(0, i) for i in range(1, 40)] + [(i // 3, i) for i in range(40, 200)]
+result["layout"] = [point.tolist() for point in sarkar_layout(tree, dim=5).values()]
 
 words = [f"word{i}" for i in range(50)]
 from datetime import datetime, timezone
