@@ -55,6 +55,9 @@ store.records
 store.stored_record
 store.lock
 store.placement
+store.errors
+store.undo
+store.changes
 store.columns
 index
 store.state
@@ -65,8 +68,13 @@ store.editing
 store.reporting
 store.atomic
 store.archive
+store.sql
 store.sqlite
 store.portable
+store.merging
+store.persisting
+store.livefile
+store.live
 viz.layout
 viz.snapshot
 viz.export

@@ -365,8 +365,8 @@ def test_any_failure_keeps_the_old_file_and_leaves_no_other(tmp_path, monkeypatc
         raise OSError("no space left on device")
 
     for module, name in (
-        (sqlite, "_rows"),
-        (sqlite, "_fold_sidecars"),
+        (sqlite, "_write"),
+        (sqlite, "fold_sidecars"),
         (atomic, "_flush"),
         (atomic, "_keep_mode_and_owner"),
     ):

@@ -23,12 +23,12 @@ from ..geometry.polar import directions, polar_to_ball
 from ..temporal.instants import MISSING, from_micros, to_micros, utcnow
 from ..temporal.specs import policy_from_spec, policy_spec
 from .metadata import check_unicode, copy_metadata
-from .state import Store
+from .state import SETTINGS, Store
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
     from ..temporal.policies import DecayPolicy
-    from .columns import Columns
+    from .columns import Columns, Rows
 
 FORMAT = 1
 SETTINGS_IN_FILES = (
@@ -76,38 +76,41 @@ def archive_of(store: Store) -> Archive:
     Points of memories without direction are written at the origin, those of deep levels with the largest norm
     below the ball's radius.
     """
-    config = _config_of(store)
+    config = config_of(store)
     columns = store.columns
-    with store.lock.read():
+    with store.reading():
         rows = columns.live_rows()
         take = slice(0, len(rows)) if columns.dense() else rows.copy()
-        points = columns.direction[take].copy()
+        directions = columns.direction[take].copy()
         embeddings = columns.embedding[take].astype(np.float64) if len(rows) else np.zeros((0, columns.dim))
         radius = columns.radius[take].copy()
-        parents = columns.parent[take].tolist()
-        numbers = {
-            name: getattr(columns, name)[take].tolist()
-            for name in ("t", "valid_from", "valid_until", "access_count", "last_accessed")
-        }
-        ids = list(columns.row_of)
-        texts = [columns.texts[row] for row in rows.tolist()]
-        metas = [_meta_of(columns, row) for row in rows.tolist()]
-        names = columns.ids
-        parent_ids = [names[parent] if parent >= 0 else None for parent in parents]
-    fields: dict[str, list[Any]] = {"id": ids, "text": texts, "parent": parent_ids, "meta": metas}
-    fields["access_count"] = numbers["access_count"]
+        fields = fields_of(columns, rows)
+    return Archive(config, fields, polar_to_ball(directions, radius, store.ball.c), embeddings)
+
+
+def fields_of(columns: Columns, rows: Rows) -> dict[str, list[Any]]:
+    """What files hold of these rows, but for the vectors; under the read lock."""
+    places, names = rows.tolist(), columns.ids
+    fields: dict[str, list[Any]] = {
+        "id": columns.names(rows),
+        "text": [columns.texts[row] for row in places],
+        "parent": [names[parent] if parent >= 0 else None for parent in columns.parent[rows].tolist()],
+        "meta": [checked_meta(columns.metas[row], names[row]) for row in places],
+        "access_count": columns.access_count[rows].tolist(),
+    }
     for name in ("t", "valid_from", "valid_until", "last_accessed"):
-        fields[name] = [None if t is None else t.isoformat() for t in map(from_micros, numbers[name])]
-    return Archive(config, fields, polar_to_ball(points, radius, store.ball.c), embeddings)
+        micros = getattr(columns, name)[rows].tolist()
+        fields[name] = [None if t is None else t.isoformat() for t in map(from_micros, micros)]
+    return fields
 
 
-def _meta_of(columns: Columns, row: int) -> dict[str, Any]:
+def checked_meta(meta: dict[str, Any] | None, id: str | None) -> dict[str, Any]:
     """A checked copy: a live record's `meta` may hold anything by now."""
-    meta = columns.metas[row]
-    return (copy_metadata(meta, f"memory {columns.ids[row]!r}: meta") or {}) if meta else {}
+    return (copy_metadata(meta, f"memory {id!r}: meta") or {}) if meta else {}
 
 
-def _config_of(store: Store) -> dict[str, Any]:
+def config_of(store: Store) -> dict[str, Any]:
+    """Settings of a store as files hold them."""
     return {
         "format": FORMAT,
         "curvature": store.ball.c,
@@ -116,6 +119,26 @@ def _config_of(store: Store) -> dict[str, Any]:
         "embedder": embedder_spec(store.embedder),
         "decay": policy_spec(store.decay),
     }
+
+
+def take_settings(store: Store, config: Mapping[str, Any], where: str, keep_decay: bool) -> None:
+    """Use the settings of a file from now on; under the write lock."""
+    for name, fixed in (("format", FORMAT), ("curvature", store.ball.c), ("dim", store.columns.dim)):
+        if config.get(name) != fixed:
+            raise ValueError(f"{where}: config: {name} is {config.get(name)!r} by now, expected {fixed!r}")
+    try:
+        checked = {name: SETTINGS[name](name, config.get(name)) for name in SETTINGS_IN_FILES}
+        if not keep_decay:
+            checked["decay"] = policy_from_spec(config.get("decay", {"type": "none"}))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: config: {error}") from error
+    for name, value in checked.items():
+        setattr(store, name, value)
+
+
+def parse_instant(text: Any) -> int:
+    """UTC microseconds of an ISO 8601 time; ValueError, TypeError or AttributeError for anything else."""
+    return to_micros(datetime.fromisoformat(_without_z(text)))
 
 
 def store_of(
@@ -134,19 +157,19 @@ def store_of(
         Naming `where`, the record and the field, and what was expected there.
     """
     store = empty_store(archive.config, where, embedder=embedder, decay=decay, clock=clock)
-    records = _Records(archive.fields, where)
+    records = CheckedRecords(archive.fields, where)
     parents = records.parents()
     levels = records.levels(parents)
     times = {name: records.instants(name) for name in ("t", "valid_from", "valid_until", "last_accessed")}
     counts = records.access_counts()
     texts, metas = records.texts(), records.metas()
-    _check_vectors(archive, records, store)
-    direction, directed = _directions(archive)
+    check_vectors(archive.points, archive.embeddings, records, store)
+    direction, directed = directions_of(archive.points, archive.embeddings)
 
     columns, n = store.columns, len(archive)
     if n == 0:
         return store
-    kept = _narrow_if_exact(archive.embeddings)
+    kept = narrow_if_exact(archive.embeddings)
     columns.reserve(n, kept.dtype)
     rows = columns.allocate(n)
     columns.set_embeddings(rows, kept)
@@ -206,7 +229,7 @@ def _embedder_of(config: Mapping[str, Any], embedder: Embedder | None) -> Embedd
     return check_embedder(embedder)
 
 
-class _Records:
+class CheckedRecords:
     """Field lists of the records, read with checks; every error names the record."""
 
     def __init__(self, fields: Mapping[str, Sequence[Any]], where: str) -> None:
@@ -255,7 +278,7 @@ class _Records:
                 micros[i] = MISSING
                 continue
             try:
-                micros[i] = to_micros(datetime.fromisoformat(_without_z(text)))
+                micros[i] = parse_instant(text)
             except (TypeError, ValueError, AttributeError):
                 raise self.fail(i, f"{name}: expected an ISO 8601 time, got {text!r:.80}") from None
         return micros
@@ -301,9 +324,9 @@ def _without_z(text: str) -> str:
     return text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text  # Python 3.10 reads no Z
 
 
-def _check_vectors(archive: Archive, records: _Records, store: Store) -> None:
+def check_vectors(points: Floats, embeddings: NDArray[Any], records: CheckedRecords, store: Store) -> None:
     dim = store.columns.dim
-    for name, matrix in (("point", archive.points), ("embedding", archive.embeddings)):
+    for name, matrix in (("point", points), ("embedding", embeddings)):
         if matrix.shape != (len(records.ids), dim):
             raise ValueError(
                 f"{records.where}: {name}s: expected shape {(len(records.ids), dim)}, got {matrix.shape}"
@@ -311,7 +334,7 @@ def _check_vectors(archive: Archive, records: _Records, store: Store) -> None:
         finite = np.isfinite(matrix).all(axis=1)
         if not finite.all():
             raise records.fail(int(np.argmin(finite)), f"{name} is not finite")
-    norms = np.linalg.norm(archive.points, axis=1)
+    norms = np.linalg.norm(points, axis=1)
     inside = norms < store.ball.radius
     if not inside.all():
         i = int(np.argmin(inside))
@@ -320,20 +343,20 @@ def _check_vectors(archive: Archive, records: _Records, store: Store) -> None:
         )
 
 
-def _directions(archive: Archive) -> tuple[Floats, NDArray[np.bool_]]:
+def directions_of(points: Floats, embeddings: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_]]:
     """Unit directions of the points; of the embeddings where a point is at the origin.
 
     A memory whose embedding has zero length has no direction, whatever its point says.
     """
-    direction, at_point = directions(archive.points)
-    by_embedding, directed = directions(archive.embeddings)
+    direction, at_point = directions(points)
+    by_embedding, directed = directions(embeddings)
     lost = directed & ~at_point
     direction[lost] = by_embedding[lost]
     direction[~directed] = 0.0
     return direction, directed
 
 
-def _narrow_if_exact(embeddings: NDArray[Any]) -> NDArray[Any]:
+def narrow_if_exact(embeddings: NDArray[Any]) -> NDArray[Any]:
     """float32 where it holds every value: files write float64, whatever the embedder returned."""
     with np.errstate(over="ignore"):
         narrow = embeddings.astype(np.float32)

@@ -13,15 +13,22 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from .changes import Change
 from .lock import SharedLock
 from .stored_record import StoredRecord
+
+if TYPE_CHECKING:
+    from .changes import ClosedFile
+    from .livefile import LiveFile
+    from .undo import UndoLog
 
 MISSING = _kernels.MISSING_INSTANT
 Rows = NDArray[np.int32]
@@ -41,6 +48,7 @@ SCALARS: dict[str, tuple[Any, Any]] = {
     "last_accessed": (np.int64, MISSING),
     "access_count": (np.int64, 0),
     "order": (np.int64, -1),
+    "attached": (np.int64, -1),
     "changed_at": (np.int64, 0),
     "directed": (np.uint8, 0),
 }
@@ -78,8 +86,9 @@ class Columns:
         UTC microseconds since 1970; `MISSING` where absent.
     changed_at : (capacity,) int64
         `structure_version` at which the row last appeared, vanished or moved.
-    access_count, order : (capacity,) int64
-        `order` is the serial number of insertion: unique, increasing; ties are broken by it.
+    access_count, order, attached : (capacity,) int64
+        `order` is the serial number of insertion: unique, increasing; ties are broken by it. `attached`, drawn
+        from the same series, is that of the moment it got its parent: children of one parent are in its order.
     directed : (capacity,) uint8
         0 where the embedding had zero length.
     ids, texts, metas : lists of length `high_water`
@@ -89,6 +98,10 @@ class Columns:
     structure_version, value_version : int
         Counts of changes: the first of those in which rows appeared, vanished or moved (see `changed_rows`),
         the second of all. A `meta` changed in place through a record counts as neither.
+    undo : UndoLog or None
+        Of the transaction that is under way.
+    file : LiveFile or None
+        What keeps these memories, where a file does.
     """
 
     radius: NDArray[np.float64]
@@ -104,6 +117,7 @@ class Columns:
     last_accessed: NDArray[np.int64]
     access_count: NDArray[np.int64]
     order: NDArray[np.int64]
+    attached: NDArray[np.int64]
     changed_at: NDArray[np.int64]
     directed: NDArray[np.uint8]
     direction: NDArray[np.float64]
@@ -113,6 +127,8 @@ class Columns:
     def __init__(self, dim: int, lock: SharedLock | None = None) -> None:
         self.dim = dim
         self.lock = SharedLock() if lock is None else lock
+        self.undo: UndoLog | None = None
+        self.file: LiveFile | ClosedFile | None = None
         self.n = self.high_water = self.structure_version = self.value_version = 0
         self.ids: list[str | None] = []
         self.texts: list[str | None] = []
@@ -142,6 +158,11 @@ class Columns:
     def capacity(self) -> int:
         return len(self.order)
 
+    @staticmethod
+    def scalar_names() -> list[str]:
+        """Fields of one number a row that are part of what a memory is."""
+        return [name for name in SCALARS if name != "changed_at"]
+
     def row(self, id: str) -> int:
         """Row of a memory; KeyError for an unknown id."""
         return self.row_of[id]
@@ -169,7 +190,7 @@ class Columns:
 
     def _grow_embedding(self, dtype: Any) -> None:
         column = self.embedding
-        if self.n == 0:
+        if self.high_water == 0:
             self.embedding = np.empty((0, self.dim), dtype)  # the first batch makes the column
             return
         if column.dtype == dtype and len(column) >= self.capacity:
@@ -178,8 +199,11 @@ class Columns:
         if wider != column.dtype or len(column) < self.capacity:
             self.embedding = self._grown_matrix(column, wider, self.capacity)
 
-    def allocate(self, count: int) -> Rows:
-        """`count` blank rows with consecutive `order`; the caller fills them and sets `row_of`."""
+    def allocate(self, count: int, orders: NDArray[np.int64] | None = None) -> Rows:
+        """`count` blank rows with consecutive (or these increasing) `order`; the caller fills them.
+
+        After given serial numbers that are not beyond all others, `resort` is due once `row_of` is set.
+        """
         self.reserve(count)
         reused = [self._free_rows.pop() for _ in range(min(count, len(self._free_rows)))]
         fresh = count - len(reused)
@@ -189,15 +213,48 @@ class Columns:
         for column in (self.ids, self.texts, self.metas):
             column.extend([None] * fresh)
         self.high_water += fresh
-        if count == 1:  # a scalar store is several times cheaper
-            self.order[rows[0]] = self._next_order
-        else:
-            self.order[rows] = np.arange(self._next_order, self._next_order + count)
-        self._next_order += count
+        self._number(rows, orders)
         self._append_live(rows)
         self.n += count
         self._changed_structure(rows)
+        if self.undo is not None:
+            self.undo.allocated(rows)
         return rows
+
+    def _number(self, rows: Rows, orders: NDArray[np.int64] | None) -> None:
+        count = len(rows)
+        if orders is not None:
+            if count and orders[0] < self._next_order:
+                self._live_count, self._dense = None, False
+            self.order[rows] = self.attached[rows] = orders
+            self._next_order = max(self._next_order, int(orders[-1]) + 1) if count else self._next_order
+            return
+        if count == 1:  # a scalar store is several times cheaper
+            self.order[rows[0]] = self.attached[rows[0]] = self._next_order
+        else:
+            self.order[rows] = self.attached[rows] = np.arange(self._next_order, self._next_order + count)
+        self._next_order += count
+
+    def next_order(self) -> int:
+        """A serial number of its own."""
+        self._next_order += 1
+        return self._next_order - 1
+
+    def last_order(self) -> int:
+        """The largest serial number there may be, or -1."""
+        return self._next_order - 1
+
+    def reserve_orders(self, least: int) -> None:
+        """Draw no serial number below `least`."""
+        self._next_order = max(self._next_order, least)
+
+    def resort(self) -> None:
+        """Put everything that is sorted by `order` in order again, whatever rows came and went."""
+        used = self.order[: self.high_water]
+        self._free_rows = np.flatnonzero(used < 0).tolist()
+        self._dense, self._live_count = False, None
+        self.n = self.high_water - len(self._free_rows)
+        self.row_of = {self.name(row): row for row in self.live_rows().tolist()}
 
     def _append_live(self, rows: Rows) -> None:
         if self._live_count is None:
@@ -233,18 +290,24 @@ class Columns:
 
     def free(self, rows: Rows) -> None:
         """Forget a memory and, in `rows` after it, everything below it."""
-        for row in rows.tolist():  # all before any: a record also reads its parent's row
-            held = self._records.pop(row, None)
-            record = None if held is None else held()
-            if record is not None:
-                record.release()
+        if self.undo is not None:
+            self.undo.freeing(rows)
+        self._release(rows)
         self.detach(int(rows[0]))
         for row in rows.tolist():
             del self.row_of[self.name(row)]
         self._blank(rows)
 
+    def _release(self, rows: Rows) -> None:
+        for row in rows.tolist():  # all before any: a record also reads its parent's row
+            held = self._records.pop(row, None)
+            record = None if held is None else held()
+            if record is not None:
+                record.release()
+
     def discard(self, rows: Rows) -> None:
         """Undo `allocate`, whatever has been filled in since."""
+        self._release(rows)
         for row in reversed(rows.tolist()):
             self.detach(row)
             id = self.ids[row]
@@ -262,10 +325,11 @@ class Columns:
         self.n -= len(rows)
         self._dense, self._live_count = False, None
         self._changed_structure(rows)
-        if self.n == 0:
-            self._start_over()
+        if self.n == 0 and self.undo is None:
+            self.start_over()
 
-    def _start_over(self) -> None:
+    def start_over(self) -> None:
+        """Give back what no memory uses any more; only when there is none."""
         self.embedding = np.empty((0, self.dim), np.float32)
         self.high_water = 0
         self._free_rows.clear()
@@ -332,6 +396,17 @@ class Columns:
         recent = [rows for version, rows in islice(reversed(self._journal), missed)]
         return np.unique(np.concatenate(recent)).astype(np.int32)
 
+    def before(self, rows: Rows, *names: str) -> None:
+        """Say, under the write lock, that these fields of these rows are about to change."""
+        if self.undo is not None:
+            self.undo.keep(rows, names)
+
+    def changing(self) -> AbstractContextManager[None]:
+        """Context of every change: alone and, in a transaction or a live store, whole or not at all."""
+        if self.undo is None and self.file is None:
+            return self.lock.write()
+        return Change(self)
+
     def changed(self) -> None:
         """Note that values changed, but no point."""
         self.value_version += 1
@@ -343,10 +418,16 @@ class Columns:
 
     def attach(self, rows: Rows, parents: Rows) -> None:
         """Make each row the last child of its parent; -1 makes it a root."""
+        if self.undo is not None:
+            elder = self.last_child[parents[parents >= 0]]
+            self.undo.keep_links([*rows.tolist(), *parents.tolist(), *elder.tolist()])
         _kernels.attach_rows(rows, parents, *self._links())
 
     def detach(self, row: int) -> None:
         """Cut a row (with its subtree) from its parent."""
+        if self.undo is not None:
+            near = (self.parent, self.next_sibling, self.prev_sibling)
+            self.undo.keep_links([row, *(int(links[row]) for links in near)])
         _kernels.detach_row(row, *self._links())
 
     def children_rows(self, row: int) -> Rows:
@@ -393,6 +474,10 @@ class Columns:
                 meta = self.metas[row]
                 if meta is None:
                     meta = self.metas[row] = {}
+        if self.undo is not None and self.lock.written_by_me():
+            self.undo.keep_meta(row, meta)
+        if self.file is not None:
+            self.file.handed_out(int(self.order[row]), meta)
         return meta
 
     def record(self, row: int) -> StoredRecord:
@@ -411,6 +496,16 @@ class Columns:
                     self._sweep_records()
             return found
 
+    def held_record(self, row: int) -> StoredRecord | None:
+        """The record of a row if somebody holds it."""
+        held = self._records.get(row)
+        return None if held is None else held()
+
+    def rebind(self, row: int, record: StoredRecord) -> None:
+        """A released record whose memory came back."""
+        record.bind_again(row)
+        self._records[row] = weakref.ref(record)
+
     def _sweep_records(self) -> None:
         self._records = {row: held for row, held in list(self._records.items()) if held() is not None}
         self._sweep_at = max(LEAST_SWEEP, 2 * len(self._records))
@@ -420,11 +515,12 @@ class Columns:
 
     def change(self, record: StoredRecord, name: str, value: Any) -> None:
         """Write one field through a record (a removed record changes only itself)."""
-        with self.lock.write():
+        with self.changing():
             if not record.is_live():
                 record.change_last(name, value)
                 return
             row = record.row
+            self.before(np.array([row], np.int32), name)
             if name == "meta":
                 self.metas[row] = value
             else:
@@ -436,6 +532,21 @@ class Columns:
                 getattr(self, name)[row] = value
             self.changed()
 
+    def touch(self, rows: Rows, orders: NDArray[np.int64], now: int) -> None:
+        """Count an access of each row that still holds the memory with this serial number."""
+        with self.lock.write():
+            there = self.order[rows] == orders
+            rows = rows[there]
+            if self.undo is not None:
+                self.undo.keep(rows, ("access_count", "last_accessed"), persist=False)
+            self.access_count[rows] += 1
+            self.last_accessed[rows] = now
+            self.changed()
+            if self.file is not None:
+                self.file.touched(orders[there].tolist(), now, self.undo)
+        if self.file is not None:
+            self.file.flush_if_due(self)
+
     # --- copies ---------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
@@ -443,7 +554,7 @@ class Columns:
         state = {
             k: v
             for k, v in self.__dict__.items()
-            if k not in ("lock", "_records", "_records_guard", "_journal")
+            if k not in ("lock", "undo", "file", "_records", "_records_guard", "_journal")
         }
         used = self.high_water
         for name in (*SCALARS, *VECTORS, "embedding"):
@@ -457,6 +568,7 @@ class Columns:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self.undo = self.file = None
         self._live_count = self.n
         self._journal = deque(maxlen=JOURNAL_LENGTH)
         self._records, self._sweep_at = {}, LEAST_SWEEP

@@ -21,6 +21,7 @@ from .columns import Columns, check_window
 from .metadata import check_unicode, copy_metadata
 from .placement import place
 from .state import Store
+from .undo import PLACE
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -96,6 +97,7 @@ def add(
     valid_until: datetime | None = None,
 ) -> str:
     """Store one memory; see `Memory.add`."""
+    store.look()
     known = store.columns.row_of
     batch = Batch()
     batch.texts.append(checked_text(text))
@@ -125,6 +127,7 @@ def add_many(store: Store, items: Iterable[Mapping[str, Any]]) -> list[str]:
     listed = list(items)
     if not listed:
         return []
+    store.look()
     batch = _gather(listed, store.columns.row_of)
     _convert_times(store, batch)
     return _commit(store, batch, embed_texts(store.embedder, batch.texts))
@@ -207,7 +210,7 @@ def _convert_times(store: Store, batch: Batch) -> None:
 
 
 def _commit(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list[str]:
-    with store.lock.write():
+    with store.columns.changing():
         columns = store.columns
         ids = _final_ids(columns, batch)
         _check_parents_are_there(columns, batch, ids)
@@ -217,7 +220,8 @@ def _commit(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list[str]:
             _fill(columns, rows, ids, batch, embeddings)
             place(store, rows)
         except BaseException:  # a KeyboardInterrupt too
-            columns.discard(rows)
+            if columns.undo is None:
+                columns.discard(rows)
             raise
     return ids
 
@@ -279,9 +283,9 @@ def update(
 ) -> None:
     """Change a memory in place; see `Memory.update`."""
     columns = store.columns
-    with store.lock.read():
+    with store.reading():
         row = columns.row_of[id]
-        order, old_text = int(columns.order[row]), columns.texts[row]
+        order = int(columns.order[row])
     if text is not None:
         text = checked_text(text)
     new_meta = copy_metadata(meta)
@@ -291,32 +295,49 @@ def update(
     if not isinstance(valid_until, Unset):
         times["valid_until"] = optional_micros(valid_until, "valid_until")
     embeddings = None
-    if text is not None and text != old_text:
-        embeddings = embed_texts(store.embedder, [text])
-    with store.lock.write():
-        if int(columns.order[row]) != order:  # removed meanwhile
-            raise KeyError(id)
-        check_window(
-            times.get("valid_from", int(columns.valid_from[row])),
-            times.get("valid_until", int(columns.valid_until[row])),
-            f"memory {id!r:.80}",
-        )
-        if embeddings is not None:
-            columns.reserve(0, embeddings.dtype)
-            rows = np.array([row], np.int32)
-            columns.set_embeddings(rows, embeddings)
-            columns.texts[row] = text
-            _replace(store, row)
-        if meta is not None:
-            columns.metas[row] = new_meta
-        for name, micros in times.items():
-            getattr(columns, name)[row] = micros
-        columns.changed()
+    while True:
+        if text is not None and text != columns.texts[row] and embeddings is None:
+            embeddings = embed_texts(store.embedder, [text])
+        with columns.changing():
+            if int(columns.order[row]) != order:  # removed meanwhile
+                raise KeyError(id)
+            if text is not None and text != columns.texts[row] and embeddings is None:
+                continue  # another text came meanwhile
+            _change(store, row, id, text, embeddings, times)
+            if meta is not None:
+                columns.before(_one(row), "meta")
+                columns.metas[row] = new_meta
+            return
+
+
+def _change(
+    store: Store, row: int, id: str, text: str | None, embeddings: NDArray[Any] | None, times: dict[str, int]
+) -> None:
+    columns, rows = store.columns, _one(row)
+    check_window(
+        times.get("valid_from", int(columns.valid_from[row])),
+        times.get("valid_until", int(columns.valid_until[row])),
+        f"memory {id!r:.80}",
+    )
+    if embeddings is not None and text != columns.texts[row]:
+        columns.reserve(0, embeddings.dtype)
+        columns.before(rows, "text", "embedding")
+        columns.set_embeddings(rows, embeddings)
+        columns.texts[row] = text
+        _replace(store, row)
+    columns.before(rows, *times)
+    for name, micros in times.items():
+        getattr(columns, name)[row] = micros
+    columns.changed()
+
+
+def _one(row: int) -> Rows:
+    return np.array([row], np.int32)
 
 
 def link(store: Store, child: str, parent: str | None) -> None:
     """Move a memory with its subtree; see `Memory.link`."""
-    with store.lock.write():
+    with store.columns.changing():
         columns = store.columns
         row = columns.row_of[child]
         target = -1
@@ -331,23 +352,26 @@ def link(store: Store, child: str, parent: str | None) -> None:
             raise ValueError(
                 f"cannot link a node under itself: {parent!r:.80} is in the subtree of {child!r:.80}"
             )
+        columns.before(_one(row), "parent", "attached")
         columns.detach(row)
-        columns.attach(np.array([row], np.int32), np.array([target], np.int32))
+        columns.attach(_one(row), np.array([target], np.int32))
+        columns.attached[row] = columns.next_order()
         _replace(store, row)
 
 
 def _replace(store: Store, row: int) -> None:
     rows = store.columns.subtree_rows(row)
+    store.columns.before(rows, *PLACE)
     place(store, rows)
     store.columns.moved(rows)
 
 
 def remove(store: Store, id: str, cascade: bool = False) -> None:
     """Forget a memory; see `Memory.remove`."""
-    with store.lock.write():
+    with store.columns.changing():
         columns = store.columns
         row = columns.row_of[id]
         if not cascade and columns.first_child[row] >= 0:
             raise ValueError(f"{id!r:.80} has children; pass cascade=True to remove the subtree")
-        rows = columns.subtree_rows(row) if cascade else np.array([row], np.int32)
+        rows = columns.subtree_rows(row) if cascade else _one(row)
         columns.free(rows)

@@ -74,6 +74,8 @@ class SharedLock:
         self._writers_waiting: deque[int] = deque()  # threads, first come first served
         self._reading = _Reading(self)
         self._writing = _Writing(self)
+        # Taken briefly by whoever likes, also inside this lock; a fork waits for it too.
+        self.inner: threading.Lock | None = None
         _every_lock.add(self)
 
     def read(self) -> _Reading:
@@ -88,6 +90,15 @@ class SharedLock:
         """Whether the calling thread reads or writes now."""
         me = threading.get_ident()
         return self._writer == me or me in self._readers
+
+    def written_by_me(self) -> bool:
+        """Whether the calling thread writes now."""
+        return self._writer == threading.get_ident()
+
+    def refuse_reader(self) -> None:
+        """RuntimeError where the calling thread reads: two readers that ask to write wait for ever."""
+        if threading.get_ident() in self._readers:
+            raise RuntimeError("a thread that reads the store cannot start to write it; leave the read first")
 
     def acquire_read(self) -> None:
         me = threading.get_ident()
@@ -113,10 +124,7 @@ class SharedLock:
             if self._writer == me:
                 self._writer_depth += 1
                 return True
-            if me in self._readers:
-                raise RuntimeError(
-                    "a thread that reads the store cannot start to write it; leave the read first"
-                )
+            self.refuse_reader()
             if self._writer is not None or self._readers or self._writers_waiting:
                 return self._wait_to_write(me, patience)
             self._writer, self._writer_depth = me, 1
@@ -158,6 +166,7 @@ class SharedLock:
 
 _every_lock: weakref.WeakSet[SharedLock] = weakref.WeakSet()
 _held_for_fork: list[SharedLock] = []
+_inner_for_fork: list[threading.Lock] = []
 
 
 def _before_fork() -> None:
@@ -168,16 +177,22 @@ def _before_fork() -> None:
             continue
         if lock.acquire_write(max(0.0, deadline - time.monotonic())):
             _held_for_fork.append(lock)
+            if lock.inner is not None and lock.inner.acquire(timeout=max(0.0, deadline - time.monotonic())):
+                _inner_for_fork.append(lock.inner)
         else:
             logger.warning("a store was still being used after %g s; forking anyway", FORK_PATIENCE_SECONDS)
 
 
 def _after_fork_in_parent() -> None:
+    while _inner_for_fork:
+        _inner_for_fork.pop().release()
     while _held_for_fork:
         _held_for_fork.pop().release_write()
 
 
 def _after_fork_in_child() -> None:
+    while _inner_for_fork:
+        _inner_for_fork.pop().release()
     while _held_for_fork:
         _held_for_fork.pop().release_write()
     for lock in list(_every_lock):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,7 @@ from ..geometry.poincare import PoincareBall
 from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
 from . import editing, inspection, reporting
+from .changes import Change
 from .editing import UNSET, Unset
 from .placement import points
 from .records import MemoryRecord, SearchResult
@@ -402,23 +404,24 @@ class Memory:
     # --- looking up -----------------------------------------------------------------------------------
 
     def __len__(self) -> int:
+        self._store.look()
         return self._store.columns.n
 
     def __contains__(self, id: object) -> bool:
+        self._store.look()
         return id in self._store.columns.row_of
 
     def __iter__(self) -> Iterator[MemoryRecord]:
         """Live records in order of insertion, those that are there now."""
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             records: list[MemoryRecord] = list(columns.records(columns.live_rows()))
         return iter(records)
 
     @property
     def ids(self) -> list[str]:
         """All ids in order of insertion."""
-        with self._store.lock.read():
-            return list(self._store.columns.row_of)
+        with self._store.reading() as columns:
+            return list(columns.row_of)
 
     def get(self, id: str) -> MemoryRecord:
         """The live record of a memory; KeyError for an unknown id.
@@ -432,8 +435,7 @@ class Memory:
         >>> record.text, record.meta
         ('Prefers tea', {'checked': True})
         """
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             return columns.record(columns.row_of[id])
 
     def point(self, id: str) -> FloatArray:
@@ -451,7 +453,7 @@ class Memory:
         1.0
         """
         store = self._store
-        with store.lock.read():
+        with store.reading():
             row = np.array([store.columns.row_of[id]], np.int32)
             point: FloatArray = points(store.columns, row, store.ball.sqrt_c)[0]
         return point
@@ -460,56 +462,48 @@ class Memory:
     def points(self) -> FloatArray:
         """All points in order of insertion, (n, dim) float64: a copy."""
         store = self._store
-        with store.lock.read():
+        with store.reading():
             return points(store.columns, store.columns.live_rows(), store.ball.sqrt_c)
 
     def depth(self, id: str) -> float:
         """Hyperbolic distance from the origin, ``base_depth + level * depth_step``, exact at any level."""
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             return float(columns.radius[columns.row_of[id]])
 
     def level(self, id: str) -> int:
         """Steps from the root: 0 at a root."""
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             return int(columns.level[columns.row_of[id]])
 
     def parent(self, id: str) -> str | None:
         """Id of the parent, None for a root."""
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             row = int(columns.parent[columns.row_of[id]])
             return columns.ids[row] if row >= 0 else None
 
     def children(self, id: str) -> list[str]:
         """Ids of the children in the order they came."""
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             return columns.names(columns.children_rows(columns.row_of[id]))
 
     def ancestors(self, id: str) -> list[str]:
         """Parent, grandparent, ..., root."""
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             return columns.names(columns.ancestor_rows(columns.row_of[id]))
 
     def descendants(self, id: str) -> list[str]:
         """Everything below, parents before children."""
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             return columns.names(columns.subtree_rows(columns.row_of[id])[1:])
 
     def siblings(self, id: str) -> list[str]:
         """The other children of its parent; of a root the other roots."""
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             return columns.names(columns.sibling_rows(columns.row_of[id]))
 
     def roots(self) -> list[str]:
         """Ids of all roots in order of insertion."""
-        with self._store.lock.read():
-            columns = self._store.columns
+        with self._store.reading() as columns:
             return columns.names(columns.root_rows())
 
     # --- searching ------------------------------------------------------------------------------------
@@ -622,7 +616,7 @@ class Memory:
         """
         store = self._store
         now = reporting.moment_of(store, at_time)
-        with store.lock.read():
+        with store.reading():
             rows = np.array([store.columns.row_of[id] for id in ids], np.int32)
         return time_weights(store, rows, now)
 
@@ -697,7 +691,7 @@ class Memory:
     def __repr__(self) -> str:
         store = self._store
         return (
-            f"Memory(n={len(self)}, dim={self.dim}, curvature={store.ball.c:g}, "
+            f"Memory(n={store.columns.n}, dim={self.dim}, curvature={store.ball.c:g}, "
             f"decay={store.decay!r}, metric={store.metric!r})"
         )
 
@@ -734,6 +728,104 @@ class Memory:
         from . import sqlite
 
         return cls._of(sqlite.load(path, embedder=embedder, decay=decay, clock=clock))
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        embedder: Embedder | None = None,
+        decay: DecayPolicy | None = None,
+        clock: Callable[[], datetime] | None = None,
+        create: bool = True,
+        synchronous: Literal["off", "normal", "full"] = "normal",
+        busy_timeout: float = 5.0,
+        **settings: Any,
+    ) -> Memory:
+        """A memory that lives in a file: what an edit returned from, is on disk.
+
+        Several processes may have the same file open: writers queue, and each sees what the others wrote at its
+        next call. The file is one of format 1 with tables of ours beside it, so `load` reads it too.
+
+        Parameters
+        ----------
+        path : path
+            An SQLite file, made where there is none; one that `save` wrote is welcome.
+        embedder, decay, clock : optional
+            As for `load`. A decay policy that is passed holds for this memory, whatever the file says.
+        create : bool, default True
+            False: FileNotFoundError where there is no file.
+        synchronous : {"normal", "full", "off"}, default "normal"
+            "normal": what was written survives the death of the process (SIGKILL); "full": and of the machine
+            (power loss), at the price of waiting for the disk in every edit; "off": neither is promised.
+        busy_timeout : float, default 5.0
+            Seconds that an edit waits while other processes write.
+        **settings
+            Of a new store: curvature, base_depth, depth_step, inherit, cone_constrained, cone_k, metric,
+            time_coef, depth_bias, as in `Memory`. For a store that exists they must be those it has.
+
+        Raises
+        ------
+        FileNotFoundError
+            Where there is no such folder, or no file and `create` is False.
+        ValueError
+            For a file that is none of ours, damaged, or made with other settings or another embedder.
+        StoreWriteError
+            Where the file cannot be written (an OSError).
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from poincare_memory import Memory
+        >>> path = os.path.join(tempfile.mkdtemp(), "agent.db")
+        >>> with Memory.open(path) as mem:
+        ...     _ = mem.add("Prefers tea", id="tea")
+        >>> with Memory.open(path) as mem:
+        ...     mem.get("tea").text
+        'Prefers tea'
+        """
+        from . import live
+
+        store = live.open_store(
+            path,
+            embedder=embedder,
+            decay=decay,
+            clock=clock,
+            create=create,
+            synchronous=synchronous,
+            busy_timeout=busy_timeout,
+            settings=settings,
+        )
+        return cls._of(store)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Group edits: all of them happen, in memory and on disk, or (where the block raises) none.
+
+        Other threads and processes wait, and see nothing of it before its end. Blocks may nest: an inner one that
+        raises takes back its own edits only, if the outer one catches the exception.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> with mem.transaction():
+        ...     trip = mem.add("Trip to Lisbon")
+        ...     _ = mem.add("Hotel near the river", parent=trip)
+        """
+        return Change(self._store.columns)
+
+    def close(self) -> None:
+        """Write what waits (counted accesses, metadata changed in place) and let the file go.
+
+        Whatever is called afterwards raises `StoreClosedError`, but for `close`, which does nothing then.
+        """
+        self._store.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def to_json(self, path: Path | None = None, indent: int | None = None) -> str:
         """Portable, strict JSON (config, records, points, embeddings); also written to `path` where given."""

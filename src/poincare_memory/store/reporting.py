@@ -37,7 +37,7 @@ def stats(store: Store, at_time: datetime | None = None) -> dict[str, Any]:
     """Summary numbers; see `Memory.stats`."""
     now = moment_of(store, at_time)
     columns = store.columns
-    with store.lock.read():
+    with store.reading():
         rows = columns.live_rows().copy()
         n = len(rows)
         level, depth, t = columns.level[rows], columns.radius[rows], columns.t[rows]
@@ -66,7 +66,7 @@ def table(store: Store, at_time: datetime | None = None) -> list[dict[str, Any]]
     """One dict a memory; see `Memory.table`."""
     now = moment_of(store, at_time)
     columns = store.columns
-    with store.lock.read():
+    with store.reading():
         rows = columns.live_rows().copy()
         places = rows.tolist()
         ids = [columns.ids[row] for row in places]
@@ -107,7 +107,7 @@ def tree(store: Store, root: str | None = None, max_text: int = 60) -> str:
     if max_text < 1:
         raise ValueError(f"max_text must be at least 1, got {max_text}")
     columns = store.columns
-    with store.lock.read():
+    with store.reading():
         tops = columns.root_rows().tolist() if root is None else [columns.row_of[root]]
         lines: list[str] = []
         for top in tops:

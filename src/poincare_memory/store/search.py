@@ -105,6 +105,7 @@ def search(
     oversample: int = 8,
 ) -> list[SearchResult]:
     """The k best memories by score; see `Memory.search`."""
+    store.look()
     request = _checked(
         store, query, k, mode, root, at_time, filters, metric, query_depth, touch, use_index, oversample
     )
@@ -127,7 +128,7 @@ def search(
             candidates = candidates.only(there)
             results, rows, orders = _ranked(store, request, place, candidates, factors, moment)
     if request.touch and results:
-        _touch(store, rows, orders, now)
+        store.columns.touch(rows, orders, now)
     return results
 
 
@@ -421,13 +422,3 @@ class Ranking:
         if store.time_coef < 0 and self._factors is not None and len(self._factors):
             most += store.time_coef * math.log(_kernels.MIN_WEIGHT)
         return most
-
-
-def _touch(store: Store, rows: Rows, orders: NDArray[np.int64], now: int) -> None:
-    """Count an access of each row that is still there."""
-    with store.lock.write():
-        columns = store.columns
-        there = rows[columns.order[rows] == orders]
-        columns.access_count[there] += 1
-        columns.last_accessed[there] = now
-        columns.changed()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from .._core import _kernels
 from ..temporal.instants import to_micros
+from .changes import ClosedFile, Look
 from .columns import Columns
 from .lock import SharedLock
 
@@ -132,7 +133,31 @@ class Store:
 
     def set(self, name: str, value: Any) -> None:
         """Check and change a setting."""
-        setattr(self, name, SETTINGS[name](name, value))
+        checked = SETTINGS[name](name, value)
+        if not hasattr(self, "columns"):  # being made
+            setattr(self, name, checked)
+            return
+        with self.columns.changing():
+            undo, old = self.columns.undo, getattr(self, name)
+            if undo is not None:
+                undo.step(lambda: setattr(self, name, old))
+                undo.settings[name] = checked
+            setattr(self, name, checked)
+
+    def reading(self) -> Look:
+        """Context manager: the columns, shared with other readers, other processes' writes taken in before."""
+        return Look(self.columns)
+
+    def look(self) -> None:
+        """Take in what other processes wrote."""
+        if self.columns.file is not None:
+            self.columns.file.notice(self.columns)
+
+    def close(self) -> None:
+        """Let the file go, if there is one; every later use is an error."""
+        if self.columns.file is None:
+            self.columns.file = ClosedFile()
+        self.columns.file.close(self.columns)
 
     def now(self) -> int:
         """The clock's time in UTC microseconds. Call it with no lock held: the clock is the user's."""

@@ -83,6 +83,10 @@ class StoredRecord(MemoryRecord):
         """Keep the last values: the row is about to be freed."""
         self._last = self.snapshot()
 
+    def bind_again(self, row: int) -> None:
+        """The removal was taken back."""
+        self._row, self._last = row, None
+
     def snapshot(self) -> MemoryRecord:
         """The values now, in a record of its own (`meta` is shared)."""
         return MemoryRecord(*(getattr(self, name) for name in FIELDS))

@@ -21,9 +21,9 @@ def time_weights(store: Store, rows: Rows, now: int) -> NDArray[np.float64]:
     factors = compile_policy(policy)
     columns = store.columns
     if factors is not None:
-        with store.lock.read():
+        with store.reading():
             return _built_in(columns, factors, rows, now)
-    with store.lock.read():
+    with store.reading():
         times = [from_micros(t) for t in columns.t[rows].tolist()]
         counts = columns.access_count[rows].tolist()
         valid_from = [from_micros(t) for t in columns.valid_from[rows].tolist()]

@@ -1,0 +1,116 @@
+"""The context of every change to a store, and of every look at it."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .errors import StoreClosedError
+from .undo import UndoLog
+
+if TYPE_CHECKING:
+    from .columns import Columns
+
+
+class Change:
+    """Alone with the columns, and whole or not at all: a transaction.
+
+    The outermost one keeps the log and, in a live store, has the file's turn to write: the file is brought up
+    to date when it ends well, and everything is taken back where it does not. One inside another takes back its
+    own part only.
+
+    The file's turn is waited for with the columns unlocked, so searches go on meanwhile.
+    """
+
+    __slots__ = ("_columns", "_mark")
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._mark: int | None = None  # None: the outermost
+
+    def __enter__(self) -> None:
+        columns = self._columns
+        if columns.lock.written_by_me():
+            columns.lock.acquire_write()
+            self._mark = 0 if columns.undo is None else len(columns.undo)
+            return
+        columns.lock.refuse_reader()
+        if columns.file is None:
+            columns.lock.acquire_write()
+        else:
+            columns.file.begin(columns)
+        columns.undo = UndoLog(columns)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        columns = self._columns
+        undo = columns.undo
+        if self._mark is not None:
+            try:
+                if kind is not None and undo is not None:
+                    undo.back_to(self._mark)
+            finally:
+                columns.lock.release_write()
+            return
+        assert undo is not None
+        try:
+            if kind is None and columns.file is not None:
+                columns.file.commit(columns, undo)
+        except BaseException:
+            kind = BaseException
+            raise
+        finally:
+            try:
+                if kind is not None:
+                    undo.back_to(0)
+            finally:
+                self._end()
+
+    def _end(self) -> None:
+        columns = self._columns
+        columns.undo = None
+        if columns.n == 0 and columns.high_water:
+            columns.start_over()
+        if columns.file is not None:
+            columns.file.end()
+        columns.lock.release_write()
+
+
+class Look:
+    """Shared with other readers, after taking in what other processes wrote; gives the columns."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+
+    def __enter__(self) -> Columns:
+        columns = self._columns
+        if columns.file is not None:
+            columns.file.notice(columns)
+        columns.lock.acquire_read()
+        return columns
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._columns.lock.release_read()
+
+
+class ClosedFile:
+    """`Columns.file` of a memory without a file that was closed."""
+
+    closed = True
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise StoreClosedError("this memory was closed")
+
+    notice = begin = commit = end = _refuse
+    touched = flush_if_due = add_pending = forget = forget_meta = _refuse
+
+    def handed_out(self, order: int, meta: dict[str, Any]) -> None:
+        pass
+
+    def close(self, columns: Columns) -> None:
+        pass

@@ -1,0 +1,138 @@
+"""Write to a live file what a change did to the columns, as its undo log tells."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..temporal.instants import from_micros
+from ..temporal.specs import policy_spec
+from . import sql
+from .archive import SETTINGS_IN_FILES, fields_of
+from .placement import points
+from .undo import BORN, COUNTS, EMBEDDING, EXTRA, PARENT, POINT, VALUES
+
+if TYPE_CHECKING:
+    from .columns import Columns, Rows
+    from .state import Store
+    from .undo import UndoLog
+
+
+def persist(
+    connection: sqlite3.Connection,
+    columns: Columns,
+    undo: UndoLog,
+    store: Store,
+    pending: Mapping[int, list[int]],
+) -> None:
+    """Write every memory that came, changed or went, the settings that were set, and the pending accesses.
+
+    Under the columns' write lock, inside a transaction of the file.
+    """
+    gone = [
+        order
+        for order, mark in undo.marks.items()
+        if not mark.bits & BORN and columns.order[mark.row] != order
+    ]
+    if gone:
+        _expect(sql.delete(connection, gone), len(gone))
+        sql.put_info(connection, "next_pos", columns.last_order() + 1)
+    if undo.marks:
+        _insert_born(connection, columns, undo, store)
+        _update_changed(connection, columns, undo, store)
+    if undo.settings:
+        sql.put_config(connection, _config(undo.settings))
+    sql.add_accesses(connection, accesses(pending))
+
+
+def accesses(pending: Mapping[int, list[int]]) -> Iterator[tuple[int, str, int]]:
+    return ((count, _iso(last), pos) for pos, (count, last) in pending.items())
+
+
+def _config(settings: Mapping[str, Any]) -> dict[str, Any]:
+    config = {name: value for name, value in settings.items() if name in SETTINGS_IN_FILES}
+    if "decay" in settings:
+        config["decay"] = policy_spec(settings["decay"])
+    return config
+
+
+def _live_rows(columns: Columns, undo: UndoLog, born: bool, bits: int) -> Rows:
+    """Rows of the marked memories that are there, born or not, and changed in one of these respects."""
+    rows = [
+        mark.row
+        for order, mark in undo.marks.items()
+        if bool(mark.bits & BORN) == born and mark.bits & bits and columns.order[mark.row] == order
+    ]
+    return np.array(rows, np.int32)
+
+
+def _insert_born(connection: sqlite3.Connection, columns: Columns, undo: UndoLog, store: Store) -> None:
+    rows = _live_rows(columns, undo, True, BORN)
+    if len(rows) == 0:
+        return
+    positions = columns.order[rows].tolist()
+    fields = fields_of(columns, rows)
+    places = points(columns, rows, store.ball.sqrt_c)
+    sql.insert(connection, positions, fields, places, columns.embedding[rows])
+    sql.put_extras(connection, _extras(columns, rows))
+
+
+def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: UndoLog, store: Store) -> None:
+    rows = _live_rows(columns, undo, False, VALUES | PARENT)
+    if len(rows):
+        fields = fields_of(columns, rows)
+        names = ("text", "parent", "t", "valid_from", "valid_until")
+        metas = map(sql.meta_text, fields["meta"])
+        values = zip(*(fields[name] for name in names), metas, columns.order[rows].tolist(), strict=True)
+        _expect(sql.update_values(connection, values), len(rows))
+    rows = _live_rows(columns, undo, False, POINT)
+    if len(rows):
+        places = sql.blobs(points(columns, rows, store.ball.sqrt_c))
+        changed = zip(places, columns.order[rows].tolist(), strict=True)
+        _expect(sql.update_points(connection, changed), len(rows))
+    rows = _live_rows(columns, undo, False, EMBEDDING)
+    if len(rows):
+        changed = zip(sql.blobs(columns.embedding[rows]), columns.order[rows].tolist(), strict=True)
+        _expect(sql.update_embeddings(connection, changed), len(rows))
+    rows = _live_rows(columns, undo, False, COUNTS)
+    if len(rows):
+        _expect(sql.update_counts(connection, _counts(columns, rows)), len(rows))
+    rows = _live_rows(columns, undo, False, VALUES | EXTRA)
+    if len(rows):
+        sql.put_extras(connection, _extras(columns, rows))
+
+
+def _counts(columns: Columns, rows: Rows) -> Iterator[tuple[int, str | None, int]]:
+    for row in rows.tolist():
+        last = from_micros(int(columns.last_accessed[row]))
+        yield (
+            int(columns.access_count[row]),
+            None if last is None else last.isoformat(),
+            int(columns.order[row]),
+        )
+
+
+def _extras(columns: Columns, rows: Rows) -> Iterator[tuple[Any, ...]]:
+    for row in rows.tolist():
+        order, attached = int(columns.order[row]), int(columns.attached[row])
+        yield (
+            columns.name(row),
+            sql.digest(columns.texts[row]),
+            None,
+            None,
+            None if attached == order else attached,
+        )
+
+
+def _iso(micros: int) -> str:
+    moment = from_micros(micros)
+    assert moment is not None
+    return moment.isoformat()
+
+
+def _expect(found: int, expected: int) -> None:
+    if found != expected:
+        raise sqlite3.DatabaseError(f"{expected} records were to change, {found} were found in the file")

@@ -1,0 +1,196 @@
+"""How a change takes itself back: images of rows from before it, put back in reverse.
+
+A log lives as long as a transaction (a single edit of a live store is one). It also tells which memories were
+born, gone or changed, and in what, so that the file behind the store can be brought up to date.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .columns import Columns, Rows
+
+# What of a memory changed, as bits.
+BORN: Final = 1
+VALUES: Final = 2  # text, metadata, times
+PARENT: Final = 4
+POINT: Final = 8
+EMBEDDING: Final = 16
+COUNTS: Final = 32  # set by hand; those of searches are counted apart
+EXTRA: Final = 64  # what format 1 does not hold
+
+LINKS: Final = ("parent", "first_child", "last_child", "next_sibling", "prev_sibling")
+PLACE: Final = ("direction", "scan_direction", "radius", "level", "directed")
+_LISTS: Final = {"text": "texts", "meta": "metas"}
+_BITS: Final = {
+    "text": VALUES,
+    "meta": VALUES,
+    "t": VALUES,
+    "valid_from": VALUES,
+    "valid_until": VALUES,
+    "parent": PARENT,
+    "direction": POINT,
+    "embedding": EMBEDDING,
+    "access_count": COUNTS,
+    "last_accessed": COUNTS,
+    "attached": EXTRA,
+    "pinned": EXTRA,
+    "recorded_at": EXTRA,
+}
+
+
+class Mark:
+    """Where a memory that was touched is, or was, and in what it changed."""
+
+    __slots__ = ("bits", "row")
+
+    def __init__(self, row: int, bits: int) -> None:
+        self.row = row
+        self.bits = bits
+
+
+class UndoLog:
+    """Under the write lock, for the columns it was made for.
+
+    Attributes
+    ----------
+    marks : dict
+        Serial number of a memory (`Columns.order`) -> `Mark`, for all that were born or changed or are gone.
+    settings : dict
+        Settings of the store that were set.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._steps: list[Callable[[], None]] = []
+        self._metas_kept: set[int] = set()
+        self._undoing = False
+        self.marks: dict[int, Mark] = {}
+        self.settings: dict[str, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def step(self, take_back: Callable[[], None]) -> None:
+        """Note how something outside the columns is taken back."""
+        self._steps.append(take_back)
+
+    def mark(self, rows: Rows, bits: int) -> None:
+        marks = self.marks
+        for order, row in zip(self._columns.order[rows].tolist(), rows.tolist(), strict=True):
+            known = marks.get(order)
+            if known is None:
+                marks[order] = Mark(row, bits)
+            else:
+                known.bits |= bits
+
+    def keep(self, rows: Rows, names: Iterable[str], persist: bool = True) -> None:
+        """These fields of these rows are about to change; `persist` False: the file learns of it elsewhere."""
+        columns, bits = self._columns, 0
+        images: list[tuple[str, Any]] = []
+        for name in names:
+            bits |= _BITS.get(name, 0)
+            if name in _LISTS:
+                values = getattr(columns, _LISTS[name])
+                images.append((_LISTS[name], [values[row] for row in rows.tolist()]))
+            else:
+                images.append((name, getattr(columns, name)[rows]))
+        if persist:
+            self.mark(rows, bits)
+        self._steps.append(lambda: self._put_back(rows, images))
+
+    def keep_links(self, rows: Iterable[int]) -> None:
+        """Tree links of these rows are about to change; -1 among them is ignored."""
+        if self._undoing:
+            return
+        unique = np.array(sorted({row for row in rows if row >= 0}), np.int32)
+        images = [(name, getattr(self._columns, name)[unique]) for name in LINKS]
+        self._steps.append(lambda: self._put_back(unique, images))
+
+    def keep_meta(self, row: int, meta: dict[str, Any]) -> None:
+        """A metadata dict is handed out: it may be changed in place."""
+        if row in self._metas_kept:
+            return
+        self._metas_kept.add(row)
+        before = copy.deepcopy(meta)
+
+        def put_back() -> None:
+            meta.clear()
+            meta.update(before)
+            self._metas_kept.discard(row)
+
+        self._steps.append(put_back)
+
+    def allocated(self, rows: Rows) -> None:
+        """These rows were just made."""
+        kept = rows.copy()
+        marks = self.marks
+        for order, row in zip(self._columns.order[kept].tolist(), kept.tolist(), strict=True):
+            marks[order] = Mark(row, BORN)
+        self._steps.append(lambda: self._columns.discard(kept))
+
+    def freeing(self, rows: Rows) -> None:
+        """These rows are about to be freed."""
+        self.mark(rows, 0)
+        freed = FreedRows(self._columns, rows.copy())
+        self._steps.append(freed.put_back)
+
+    def back_to(self, length: int) -> None:
+        """Take back all but the first `length` steps."""
+        self._undoing, freed = True, False
+        try:
+            while len(self._steps) > length:
+                take_back = self._steps.pop()
+                take_back()
+                freed = freed or isinstance(getattr(take_back, "__self__", None), FreedRows)
+        finally:
+            self._undoing = False
+        if freed:
+            self._columns.resort()
+
+    def _put_back(self, rows: Rows, images: list[tuple[str, Any]]) -> None:
+        columns = self._columns
+        for name, image in images:
+            if isinstance(image, list):
+                values = getattr(columns, name)
+                for row, value in zip(rows.tolist(), image, strict=True):
+                    values[row] = value
+            else:
+                getattr(columns, name)[rows] = image
+        if any(name == "direction" for name, _ in images):
+            columns.moved(rows)
+        else:
+            columns.changed()
+
+
+class FreedRows:
+    """Everything about rows that are about to be freed, but for vectors, which stay where they are."""
+
+    def __init__(self, columns: Columns, rows: Rows) -> None:
+        self._columns = columns
+        self._rows = rows
+        places = rows.tolist()
+        self._ids = [columns.ids[row] for row in places]
+        self._texts = [columns.texts[row] for row in places]
+        self._metas = [columns.metas[row] for row in places]
+        self._scalars: dict[str, NDArray[Any]] = {
+            name: getattr(columns, name)[rows] for name in columns.scalar_names()
+        }
+        self._records = {row: record for row in places if (record := columns.held_record(row)) is not None}
+
+    def put_back(self) -> None:
+        """Rows as they were; afterwards `Columns.resort` is due."""
+        columns = self._columns
+        for row, id, text, meta in zip(self._rows.tolist(), self._ids, self._texts, self._metas, strict=True):
+            columns.ids[row], columns.texts[row], columns.metas[row] = id, text, meta
+        for name, image in self._scalars.items():
+            getattr(columns, name)[self._rows] = image
+        for row, record in self._records.items():
+            columns.rebind(row, record)
+        columns.moved(self._rows)
