@@ -33,6 +33,8 @@ constexpr double kLogSpaceRadius = 40;  // √c·(r+s) from which distances are 
 // Squares between these are sums of squares of ordinary numbers: nothing in them left float64.
 constexpr double kSafeSquareLow = 1e-280;
 constexpr double kSafeSquareHigh = 1e280;
+constexpr double kNearlyParallel = 0.9;     // cosine from which a chord is summed, not 2 − 2·cos
+constexpr double kSafelyLong = 0.1;         // squared length of a sum of unit vectors far from cancelling
 constexpr double kCancelledSquare = 1e-26;  // squared length that is left of unit vectors which cancelled
 constexpr double kConeMargin = 1e-12;       // share of the cone's angle that its wall keeps free
 constexpr double kDirectionNoise = 5e-16;   // rounding of a unit vector, as an angle

@@ -55,54 +55,79 @@ bool perpendicular(const double* u, std::size_t dim, double* out) {
     return normalise(out, dim);
 }
 
+// out = a·x + b·y; out may be x or y.
+void combine(double a, const double* x, double b, const double* y, double* out, std::size_t dim) {
+    for (std::size_t i = 0; i < dim; ++i) out[i] = a * x[i] + b * y[i];
+}
+
+// Places children of one level below another; keeps what their radii share.
 class Placer {
   public:
     Placer(const PlacementRule& rule, std::size_t dim) : rule_(rule), dim_(dim), spare_(dim) {}
 
-    // Turns `e`, the child's own direction, into its final one.
-    void bend(const double* u, double parent_radius, double radius, double* e) {
-        const double R = rule_.sqrt_c * parent_radius;
-        const double S = rule_.sqrt_c * radius;
-        if (rule_.inherit > 0) mix(u, R, S, e);
-        if (rule_.cone_constrained) pull_into_cone(u, R, S, e);
+    // Final direction of a child at `radius` whose own direction is scale·x (of length 1), below a parent in
+    // the direction u. `direction` may be x.
+    void bend(const double* u, double parent_radius, double radius, const double* x, double scale,
+              double* direction) {
+        set_radii(rule_.sqrt_c * parent_radius, rule_.sqrt_c * radius);
+        mix(u, x, scale, direction);
+        if (rule_.cone_constrained) pull_into_cone(u, direction);
     }
 
   private:
-    void mix(const double* u, double R, double S, double* e) {
-        if (rule_.inherit == 1) {
-            std::copy(u, u + dim_, e);
-            return;
-        }
-        const double gap = squared_gap(u, e, dim_);
-        const double D = polar_distance(R, S, gap);
-        const double towards_parent = log_sinh(rule_.inherit * D) + log_sinh(R);
-        const double towards_own = log_sinh((1 - rule_.inherit) * D) + log_sinh(S);
-        const double larger = std::max(towards_parent, towards_own);
-        if (!std::isfinite(larger)) return;  // D = 0: parent and raw point are one
-        const double a = std::exp(towards_parent - larger);
-        const double b = std::exp(towards_own - larger);
-
-        combine(a, u, b, e, spare_.data());
-        // Opposite directions can cancel: then the geodesic passes through the origin just there, any
-        // direction is right, and the child keeps its own.
-        const double squared = dot(spare_.data(), spare_.data(), dim_);
-        if (squared < kCancelledSquare) return;
-        const double inverse = 1 / std::sqrt(squared);
-        for (std::size_t i = 0; i < dim_; ++i) e[i] = inverse * spare_[i];
+    void set_radii(double R, double S) {
+        if (R == R_ && S == S_) return;
+        R_ = R;
+        S_ = S;
+        log_sinh_R_ = log_sinh(R);
+        log_sinh_S_ = log_sinh(S);
     }
 
-    void combine(double a, const double* x, double b, const double* y, double* out) const {
-        for (std::size_t i = 0; i < dim_; ++i) out[i] = a * x[i] + b * y[i];
+    void mix(const double* u, const double* x, double scale, double* out) {
+        const double cosine = dot(u, x, dim_) * scale;
+        // Far from u, 1 − cos keeps all its digits; near u the chord must be a sum of squares.
+        const bool near = cosine > kNearlyParallel;
+        if (near || rule_.inherit == 0) combine(scale, x, 0, x, out, dim_);
+        if (rule_.inherit == 0) return;
+        const double* e = near ? out : x;
+        const double e_scale = near ? 1 : scale;
+        const double gap = near ? squared_gap(u, out, dim_) : 2 - 2 * cosine;
+        const double D = polar_distance(R_, S_, gap);
+        const double towards_parent = log_sinh(rule_.inherit * D) + log_sinh_R_;
+        const double towards_own = log_sinh((1 - rule_.inherit) * D) + log_sinh_S_;
+        const double larger = std::max(towards_parent, towards_own);
+        if (!std::isfinite(larger)) {  // D = 0: parent and raw point are one
+            combine(e_scale, e, 0, e, out, dim_);
+            return;
+        }
+        const double a = std::exp(towards_parent - larger);
+        const double b = std::exp(towards_own - larger);
+        // |a·u + b·e|² without a pass over the sum; |u|² is measured, so that no rounding grows down a chain.
+        const double squared = a * a * dot(u, u, dim_) + b * b + 2 * a * b * (near ? 1 - gap / 2 : cosine);
+        if (squared > kSafelyLong) {
+            const double inverse = 1 / std::sqrt(squared);
+            combine(a * inverse, u, b * inverse * e_scale, e, out, dim_);
+            return;
+        }
+        combine(a, u, b * e_scale, e, spare_.data(), dim_);
+        // Opposite directions can cancel: then the geodesic passes through the origin just there, any
+        // direction is right, and the child keeps its own.
+        const bool cancelled = dot(spare_.data(), spare_.data(), dim_) < kCancelledSquare;
+        if (cancelled) combine(e_scale, e, 0, e, spare_.data(), dim_);
+        normalise(spare_.data(), dim_);
+        std::copy(spare_.begin(), spare_.end(), out);
     }
 
     // Rotates e towards u, as far as the parent's entailment cone (Ganea et al. 2018) asks. On the cone's
     // wall, at depth S, the angle from the axis is
     //   θmax = 2·atan[cosh((S−R)/2) / cosh((S+R)/2) · tan((ψ−Y)/2)],   sin Y = sin ψ · sinh R / sinh S
     // (Napier's analogies in the triangle of origin, apex and wall).
-    void pull_into_cone(const double* u, double R, double S, double* e) {
+    void pull_into_cone(const double* u, double* e) {
+        const double R = R_;
+        const double S = S_;
         const double psi = ConeApex::half_aperture(R, rule_.cone_k);
         if (psi == kPi) return;
-        const double Y = std::asin(std::min(1.0, std::sin(psi) * std::exp(log_sinh(R) - log_sinh(S))));
+        const double Y = std::asin(std::min(1.0, std::sin(psi) * std::exp(log_sinh_R_ - log_sinh_S_)));
         // cosh(x)/cosh(y) = e^(x−y)·(1+e^−2x)/(1+e^−2y) with x − y = −R
         const double ratio = std::exp(-R) * (1 + std::exp(R - S)) / (1 + std::exp(-R - S));
         // θmax shrinks as e^−2R: from R ≈ 18 on, the parent's own direction is the only one in float64 that
@@ -127,35 +152,58 @@ class Placer {
         }
         const double cosine = std::cos(widest);
         const double sine = std::sin(widest);
-        combine(cosine, u, sine, spare_.data(), e);
+        combine(cosine, u, sine, spare_.data(), e, dim_);
         normalise(e, dim_);
     }
 
     PlacementRule rule_;
     std::size_t dim_;
     std::vector<double> spare_;
+    double R_ = -1;
+    double S_ = -1;
+    double log_sinh_R_ = 0;
+    double log_sinh_S_ = 0;
 };
+
+// A row as float64: itself, or a copy.
+const double* widened(const double* row, std::size_t, double*) {
+    return row;
+}
+const double* widened(const float* row, std::size_t dim, double* copy) {
+    std::copy(row, row + dim, copy);
+    return copy;
+}
 
 template <typename T>
 void place_row(const PlacementColumns<T>& columns, std::size_t row, const PlacementRule& rule,
                Placer& placer) {
     const std::size_t dim = columns.dim;
-    const T* embedding = columns.embedding + row * dim;
     double* direction = columns.direction + row * dim;
     float* scan_direction = columns.scan_direction + row * dim;
     const double radius = rule.base_depth + columns.level[row] * rule.depth_step;
     columns.radius[row] = radius;
-    std::copy(embedding, embedding + dim, direction);
-    columns.directed[row] = normalise(direction, dim);
-    if (!columns.directed[row]) {
-        std::fill(direction, direction + dim, 0.0);
-        std::fill(scan_direction, scan_direction + dim, 0.0F);
-        return;
+    columns.directed[row] = 1;
+
+    const double* x = widened(columns.embedding + row * dim, dim, direction);
+    double squared = dot(x, x, dim);
+    if (!(squared > kSafeSquareLow && squared < kSafeSquareHigh)) {
+        std::copy(x, x + dim, direction);
+        if (!normalise(direction, dim)) {
+            columns.directed[row] = 0;
+            std::fill(direction, direction + dim, 0.0);
+            std::fill(scan_direction, scan_direction + dim, 0.0F);
+            return;
+        }
+        x = direction;
+        squared = 1;
     }
-    if (columns.parent[row] >= 0) {
-        const std::size_t parent = static_cast<std::size_t>(columns.parent[row]);
-        if (columns.directed[parent])
-            placer.bend(columns.direction + parent * dim, columns.radius[parent], radius, direction);
+    const double scale = 1 / std::sqrt(squared);
+    const std::int32_t parent = columns.parent[row];
+    if (parent >= 0 && columns.directed[parent]) {
+        const std::size_t above = static_cast<std::size_t>(parent);
+        placer.bend(columns.direction + above * dim, columns.radius[above], radius, x, scale, direction);
+    } else {
+        combine(scale, x, 0, x, direction, dim);
     }
     for (std::size_t i = 0; i < dim; ++i) scan_direction[i] = static_cast<float>(direction[i]);
 }
