@@ -63,6 +63,7 @@ index
 store.state
 store.weights
 store.shell_index
+store.ranking
 store.search
 store.editing
 store.reporting

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from poincare_memory import HalfLife, Memory
-from poincare_memory.store import search as searching
+from poincare_memory.store import ranking
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 N = 5000
@@ -62,23 +62,23 @@ def answers(mem: Memory, use_index: bool, **arguments: Any) -> list[list[tuple[s
 def graph_calls(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each search was answered through the graph."""
     calls: list[bool] = []
-    through = searching.Ranking._through_graph
+    through = ranking.Ranking._through_graph
 
-    def counted(self: Any, candidates: Any) -> Any:
-        hits = through(self, candidates)
+    def counted(self: Any, *arguments: Any) -> Any:
+        hits = through(self, *arguments)
         calls.append(hits is not None)
         return hits
 
-    monkeypatch.setattr(searching.Ranking, "_through_graph", counted)
+    monkeypatch.setattr(ranking.Ranking, "_through_graph", counted)
     return calls
 
 
 @pytest.mark.parametrize("metric", ["shell", "hyperbolic"])
-@pytest.mark.parametrize("filters", [None, {"g": 1}])
+@pytest.mark.parametrize("filters", [None, {"g": 1}, lambda record: record.meta["g"] == 1])
 def test_the_graph_answers_like_the_scan(
     mem: Memory, metric: str, filters: Any, graph_calls: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "GRAPH_FROM_PASSING", 1000)
+    monkeypatch.setattr(ranking, "GRAPH_FROM_PASSING", 1000)
     through_graph = answers(mem, True, k=10, metric=metric, filters=filters)
     assert sum(graph_calls) > 10  # the rest fell back on the scan
     exact = answers(mem, False, k=10, metric=metric, filters=filters)

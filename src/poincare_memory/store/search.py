@@ -6,7 +6,6 @@ asked about are known again by their serial number (`Columns.order`): what was r
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +19,7 @@ from ..embed.embedding import embed_texts
 from ..retrieval.filters import MetadataFilter, RecordFilter, compile_filter
 from ..temporal.compiled import checked_weights, compile_policy
 from ..temporal.instants import from_micros, to_micros
+from .ranking import Candidates, Query, Ranking
 from .records import SearchResult
 from .shell_index import ShellIndex
 from .state import finite, metric_name
@@ -31,11 +31,7 @@ if TYPE_CHECKING:
 
 MODES: Final = ("nearest", "subtree", "children", "ancestors", "siblings", "cone")
 
-GRAPH_FROM_PASSING = 4096  # below so many rows that pass, the scan is faster than a graph
-GRAPH_SHARE = 8  # and so it is when more than one row in so many would come from the graph
-
 Float64Array = NDArray[np.float64]
-Hit = tuple[int, float, float, float]  # position, score, distance, weight
 
 
 @dataclass(slots=True)
@@ -53,41 +49,6 @@ class Request:
     touch: bool
     use_index: bool | None
     oversample: int
-
-
-@dataclass(slots=True)
-class Query:
-    """A query's place; `direction` is None where its embedding has zero length."""
-
-    direction: Float64Array | None
-    radius: float
-
-
-@dataclass(slots=True)
-class Candidates:
-    """Rows that compete, in the order that breaks ties.
-
-    `rows` None stands for rows 0 … count − 1. The other fields hold one value a candidate, or are None.
-    """
-
-    rows: Rows | None
-    count: int
-    energies: Float64Array | None = None
-    mask: NDArray[np.uint8] | None = None
-    weights: Float64Array | None = None
-
-    def row(self, position: int) -> int:
-        return position if self.rows is None else int(self.rows[position])
-
-    def row_numbers(self) -> Rows:
-        return np.arange(self.count, dtype=np.int32) if self.rows is None else self.rows
-
-    def only(self, chosen: NDArray[np.bool_]) -> Candidates:
-        """Those that are chosen; the mask is used up."""
-        rows = np.ascontiguousarray(self.row_numbers()[chosen])
-        energies = None if self.energies is None else self.energies[chosen]
-        weights = None if self.weights is None else np.ascontiguousarray(self.weights[chosen])
-        return Candidates(rows, len(rows), energies, None, weights)
 
 
 def search(
@@ -197,7 +158,7 @@ def _place_query(store: Store, request: Request) -> Query:
     direction = np.empty(len(embedding))
     directed = _kernels.unit_direction(embedding, direction)
     radius = store.base_depth if request.metric == "shell" else request.query_depth
-    return Query(direction if directed else None, radius)
+    return Query(request.metric, direction if directed else None, radius)
 
 
 # --- who competes -------------------------------------------------------------------------------------------
@@ -208,9 +169,8 @@ def _competing(store: Store, request: Request) -> Candidates:
     columns = store.columns
     if request.mode == "nearest":
         if columns.dense():
-            return Candidates(None, columns.n)
-        rows = columns.live_rows()
-        return Candidates(rows, len(rows))
+            return Candidates(None, columns.n, everything=True)
+        return Candidates(columns.live_rows(), columns.n, everything=True)
     assert request.root is not None
     row = columns.row_of.get(request.root)
     if row is None:  # removed since the arguments were checked
@@ -240,7 +200,7 @@ def _inside_cone(store: Store, apex: int) -> Candidates:
         store.cone_k,
         store.ball.curvature,
     )
-    return Candidates(rows, len(rows), energies)
+    return Candidates(rows, len(rows), energies=energies)
 
 
 def _apply_metadata_filter(columns: Columns, request: Request, candidates: Candidates) -> None:
@@ -301,8 +261,12 @@ def _ranked(
 ) -> tuple[list[SearchResult], Rows, NDArray[np.int64]]:
     """Results, their rows and the rows' serial numbers; under the read lock."""
     columns, energies, weights = store.columns, candidates.energies, candidates.weights
+    use_index = request.mode == "nearest" and request.use_index is not False
+    hits = Ranking(store, place, factors, moment).best(
+        candidates, request.k, use_index, request.k * max(1, request.oversample)
+    )
     results, rows = [], []
-    for position, score, distance, weight in Ranking(store, request, place, factors, moment).best(candidates):
+    for position, score, distance, weight in hits:
         row = candidates.row(position)
         result = SearchResult(columns.record(row), score, distance, weight, float(columns.radius[row]))
         if weights is not None:
@@ -315,6 +279,7 @@ def _ranked(
     return results, found, columns.order[found]
 
 
+<<<<<<< HEAD
 class Ranking:
     """The score of one search over a store's columns; under the read lock."""
 
@@ -422,3 +387,13 @@ class Ranking:
         if store.time_coef < 0 and self._factors is not None and len(self._factors):
             most += store.time_coef * math.log(_kernels.MIN_WEIGHT)
         return most
+=======
+def _touch(store: Store, rows: Rows, orders: NDArray[np.int64], now: int) -> None:
+    """Count an access of each row that is still there."""
+    with store.lock.write():
+        columns = store.columns
+        there = rows[columns.order[rows] == orders]
+        columns.access_count[there] += 1
+        columns.last_accessed[there] = now
+        columns.changed()
+>>>>>>> 5ffe7c7 (Ranking in a module of its own; a graph is told which memories a filter function let pass)

@@ -1,0 +1,177 @@
+"""The best of a search's candidates: one function decides whether the graph or the exact scan finds them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import _kernels
+
+if TYPE_CHECKING:
+    from .columns import Rows
+    from .state import Metric, Store
+
+GRAPH_FROM_PASSING: Final = 4096  # below so many rows that pass, the scan is faster than a graph
+GRAPH_SHARE: Final = 8  # and so it is when more than one row in so many would come from the graph
+GRAPH_LEAST: Final = 64  # rows asked of the graph at first
+
+SCAN_METRIC: Final = {"shell": _kernels.SCAN_SHELL, "hyperbolic": _kernels.SCAN_HYPERBOLIC}
+
+Float64Array = NDArray[np.float64]
+Hit = tuple[int, float, float, float]  # position, score, distance, weight
+
+
+@dataclass(slots=True)
+class Query:
+    """A query's place and the metric of its distances; `direction` is None for an embedding of zero length."""
+
+    metric: Metric
+    direction: Float64Array | None
+    radius: float
+
+
+@dataclass(slots=True)
+class Candidates:
+    """Rows that compete, in the order that breaks ties.
+
+    `rows` None stands for rows 0 … count − 1; `everything` tells that these are all memories. The other fields
+    hold one value a candidate, or are None.
+    """
+
+    rows: Rows | None
+    count: int
+    everything: bool = False
+    energies: Float64Array | None = None
+    mask: NDArray[np.uint8] | None = None
+    weights: Float64Array | None = None
+
+    def row(self, position: int) -> int:
+        return position if self.rows is None else int(self.rows[position])
+
+    def row_numbers(self) -> Rows:
+        return np.arange(self.count, dtype=np.int32) if self.rows is None else self.rows
+
+    def only(self, chosen: NDArray[np.bool_]) -> Candidates:
+        """Those that are chosen; the mask is used up."""
+        rows = np.ascontiguousarray(self.row_numbers()[chosen])
+        energies = None if self.energies is None else self.energies[chosen]
+        weights = None if self.weights is None else np.ascontiguousarray(self.weights[chosen])
+        return Candidates(rows, len(rows), False, energies, None, weights)
+
+
+@dataclass(slots=True)
+class Ranking:
+    """The score of one search over a store's columns; under the read lock.
+
+    `query` None: every distance is 0. `factors` are those of a built-in policy at the instant `moment` (UTC
+    microseconds); a policy of the user's own has left its weights in the candidates.
+    """
+
+    store: Store
+    query: Query | None
+    factors: Float64Array | None
+    moment: int
+
+    def best(self, candidates: Candidates, k: int, use_index: bool, at_least: int) -> list[Hit]:
+        """The k best, by the graph where there is one and it pays, by the exact scan otherwise.
+
+        `at_least` so many rows are asked of a graph.
+        """
+        if candidates.count == 0:
+            return []
+        if use_index and self.store.index is not None:
+            hits = self._through_graph(candidates, k, max(GRAPH_LEAST, at_least))
+            if hits is not None:
+                return hits
+        return self._scan(candidates, k)
+
+    def _scan(self, candidates: Candidates, k: int) -> list[Hit]:
+        store, columns, query = self.store, self.store.columns, self.query
+        return _kernels.scan_top_k(
+            columns.direction,
+            columns.scan_direction,
+            columns.radius,
+            columns.directed,
+            columns.t,
+            columns.access_count,
+            columns.valid_from,
+            columns.valid_until,
+            candidates.count,
+            candidates.rows,
+            candidates.mask,
+            _kernels.SCAN_NO_QUERY if query is None else SCAN_METRIC[query.metric],
+            None if query is None else query.direction,
+            0.0 if query is None else query.radius,
+            store.ball.curvature,
+            store.depth_bias,
+            store.time_coef,
+            self.factors,
+            self.moment,
+            None if candidates.weights is None else np.log(candidates.weights),
+            min(k, candidates.count),
+        )
+
+    def _through_graph(self, candidates: Candidates, k: int, wanted: int) -> list[Hit] | None:
+        """The k best among the nearest, once no memory farther away can score more; None: scan instead.
+
+        The nearest come in order of distance. One that was not fetched lies at least as far away as the
+        farthest that was, and scores at most −d + M, where M bounds the terms of depth and time.
+        """
+        query, directed = self.query, self.store.columns.directed
+        if query is None or query.direction is None or candidates.weights is not None:
+            return None
+        passing = candidates.count if candidates.mask is None else int(np.count_nonzero(candidates.mask))
+        if passing < GRAPH_FROM_PASSING:
+            return None
+        allowed = self._allowed(candidates)
+        most = self._most_besides_distance()
+        while wanted * GRAPH_SHARE <= passing:
+            found = self.store.index.nearest_rows(
+                query.metric, query.direction, query.radius, wanted, allowed
+            )
+            if found is None:
+                return None
+            hits = self._scored(found)
+            # Rows without direction are all fetched, and far: they tell nothing about those that were not.
+            farthest = max((distance for row, _, distance, _ in hits if directed[row]), default=0.0)
+            if len(hits) >= k and hits[k - 1][1] > -farthest + most:
+                return [self._at_row(candidates, hit) for hit in hits[:k]]
+            wanted *= 4
+        return None
+
+    def _allowed(self, candidates: Candidates) -> NDArray[np.uint8] | None:
+        """The candidates as a mask over rows; None where all memories are allowed."""
+        if candidates.everything and candidates.mask is None:
+            return None
+        allowed = np.zeros(self.store.columns.capacity, np.uint8)
+        allowed[candidates.row_numbers()] = 1 if candidates.mask is None else candidates.mask
+        return allowed
+
+    def _scored(self, found: NDArray[Any]) -> list[Hit]:
+        """Exact scores of rows, best first, ties by age; the position of a hit is its row."""
+        rows = found.astype(np.int32)
+        rows = np.ascontiguousarray(rows[np.argsort(self.store.columns.order[rows])])
+        hits = self._scan(Candidates(rows, len(rows)), len(rows))
+        return [(int(rows[hit[0]]), *hit[1:]) for hit in hits]
+
+    def _at_row(self, candidates: Candidates, hit: Hit) -> Hit:
+        if candidates.rows is None:
+            return hit
+        order = self.store.columns.order  # candidates of the nearest mode are sorted by it
+        position = int(np.searchsorted(order[candidates.rows], order[hit[0]]))
+        return (position, *hit[1:])
+
+    def _most_besides_distance(self) -> float:
+        """M = max(depth_bias · depth) + max(0, time_coef · ln MIN_WEIGHT)."""
+        store = self.store
+        most = 0.0
+        if store.depth_bias:
+            radii = store.columns.radius[store.columns.live_rows()]
+            most = store.depth_bias * float(radii.max() if store.depth_bias > 0 else radii.min())
+        if store.time_coef < 0 and self.factors is not None and len(self.factors):
+            most += store.time_coef * math.log(_kernels.MIN_WEIGHT)
+        return most
