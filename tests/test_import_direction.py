@@ -69,6 +69,7 @@ store.editing
 store.reporting
 store.atomic
 store.archive
+store.digests
 store.sql
 store.sqlite
 store.portable

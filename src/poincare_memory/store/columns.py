@@ -135,16 +135,16 @@ class Columns:
         self.metas: list[dict[str, Any] | None] = []
         self.row_of: dict[str, int] = {}
         for name, (dtype, blank) in SCALARS.items():
-            setattr(self, name, np.full(LEAST_CAPACITY, blank, dtype))
-        for name, dtype in VECTORS.items():
-            setattr(self, name, np.zeros((LEAST_CAPACITY, dim), dtype))
+            setattr(self, name, np.full(0, blank, dtype))
+        for name, dtype in VECTORS.items():  # no row yet: a file may declare any dimension
+            setattr(self, name, np.zeros((0, dim), dtype))
         self.embedding = np.zeros((0, dim), np.float32)
         self._next_order = 0
         self._journal: deque[tuple[int, Rows]] = deque(maxlen=JOURNAL_LENGTH)
         self._emptied_at = 0  # structure_version at which the last memory went
         self._free_rows: list[int] = []
         self._dense = True  # row numbers are the order of insertion
-        self._live = np.arange(LEAST_CAPACITY, dtype=np.int32)
+        self._live = np.arange(0, dtype=np.int32)
         self._live_count: int | None = 0  # None: `_live` is out of date
         # Dead references are swept out now and then: a WeakValueDictionary, which does it one by one, costs a
         # search that returns ten records a third of its time.

@@ -101,10 +101,10 @@ def _prepared(
     create: bool,
 ) -> dict[str, Any]:
     """Config of the file, once it is a live store; made where there was none."""
-    tables = sql.tables(writer)
-    if tables and not sql.is_store(writer):
+    parts = sql.parts(writer)
+    if parts and not sql.is_store(writer):
         raise ValueError(f"{file}: not opened, because it is another application's database")
-    if not tables:
+    if not parts:
         if not create:
             raise ValueError(f"{file}: not a memory store: it is empty")
         _make(writer, file, _new_store(embedder, decay, settings), synchronous, patience)
@@ -121,8 +121,9 @@ def _make(writer: sqlite3.Connection, file: Path, store: Store, synchronous: str
     _use_log(writer, file, synchronous)
     take_turn(lambda: writer, str(file), patience, threading.Lock())
     try:
-        if not sql.tables(writer):  # no other process was quicker
+        if not sql.parts(writer):  # no other process was quicker
             sql.create(writer, config_of(store))
+            sql.guard(writer)
         sql.commit(writer)
     finally:
         sql.roll_back(writer)

@@ -395,6 +395,7 @@ class LiveFile:
             if sys.getrefcount(meta) <= UNHELD:
                 idle.append(pos)
         sql.update_meta(connection, changed)
+        sql.seal(connection, (pos for _, pos in changed))
         return idle
 
     # --- the end ------------------------------------------------------------------------------------------

@@ -103,6 +103,8 @@ def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: Undo
     rows = _live_rows(columns, undo, False, VALUES | EXTRA)
     if len(rows):
         sql.put_extras(connection, _extras(columns, rows))
+    rows = _live_rows(columns, undo, False, VALUES | PARENT | POINT | EMBEDDING)
+    sql.seal(connection, columns.order[rows].tolist())
 
 
 def _counts(columns: Columns, rows: Rows) -> Iterator[tuple[int, str | None, int]]:

@@ -110,8 +110,14 @@ def _parsed(text: str, where: str) -> Any:
     def refuse(constant: str) -> NoReturn:
         raise ValueError(f"{constant} is not JSON")
 
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):  # the first of the two would be lost in silence
+            raise ValueError(f"an object has the same key twice, among {[key for key, _ in pairs]!r:.200}")
+        return found
+
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
     except RecursionError:
         raise ValueError(f"{where}: not a memory's JSON: nested too deep") from None
     except ValueError as error:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .archive import Floats
+from .digests import record_digest, settings_digest
 
 PAGE_SIZE: Final = 32768  # of saved files: a record with its vectors is several kilobytes
 LIVE_PAGE_SIZE: Final = 4096  # of live files: a small write touches few, small pages
@@ -44,6 +45,32 @@ COLUMNS: Final = {
     "meta": "meta",
 }
 
+# Digests (see `digests`). Triggers drop the digest of what SQL changes, whoever runs it: only damage is left to
+# differ. How often a memory was used is copied instead, so that counting needs no digest.
+DIGEST_TABLES: Final = {
+    "pm_digest": "CREATE TABLE pm_digest (pos INTEGER PRIMARY KEY, digest INTEGER, access_count INTEGER, "
+    "last_accessed TEXT)",
+    "pm_config_digest": "CREATE TABLE pm_config_digest (digest INTEGER)",
+}
+_CONTENT: Final = "pos, id, text, parent_id, t, valid_from, valid_until, meta, point, embedding"
+_SAME_ID: Final = "pos IN (SELECT pos FROM records WHERE id = NEW.id)"  # what INSERT OR REPLACE takes away
+DIGEST_TRIGGERS: Final = {
+    "pm_digest_insert": "CREATE TRIGGER pm_digest_insert BEFORE INSERT ON records BEGIN "
+    f"DELETE FROM pm_digest WHERE pos = NEW.pos OR {_SAME_ID}; END",
+    "pm_digest_update": f"CREATE TRIGGER pm_digest_update BEFORE UPDATE OF {_CONTENT} ON records BEGIN "
+    f"DELETE FROM pm_digest WHERE pos IN (OLD.pos, NEW.pos) OR {_SAME_ID}; END",
+    "pm_digest_use": "CREATE TRIGGER pm_digest_use AFTER UPDATE OF access_count, last_accessed ON records BEGIN "
+    "UPDATE pm_digest SET access_count = NEW.access_count, last_accessed = NEW.last_accessed "
+    "WHERE pos = NEW.pos; END",
+    "pm_digest_delete": "CREATE TRIGGER pm_digest_delete AFTER DELETE ON records BEGIN "
+    "DELETE FROM pm_digest WHERE pos = OLD.pos; END",
+    **{
+        f"pm_settings_{event.lower()}": f"CREATE TRIGGER pm_settings_{event.lower()} AFTER {event} ON config BEGIN "
+        "DELETE FROM pm_config_digest; END"
+        for event in ("INSERT", "UPDATE", "DELETE")
+    },
+}
+
 # Kinds of entries of pm_change.
 INSERTED, UPDATED, DELETED, TOUCHED, CONFIGURED = 1, 2, 3, 4, 5
 LIVE_TABLES: Final = {
@@ -52,7 +79,6 @@ LIVE_TABLES: Final = {
     "pm_extra": "CREATE TABLE pm_extra (id TEXT PRIMARY KEY, digest INTEGER, recorded_at INTEGER, "
     "pinned INTEGER, attached INTEGER) WITHOUT ROWID",
 }
-_OBSERVED: Final = "pos, id, text, parent_id, t, valid_from, valid_until, meta, point, embedding"
 
 
 def _trigger(name: str, event: str, *actions: str) -> str:
@@ -69,7 +95,7 @@ LIVE_TRIGGERS: Final = {
         ("pm_inserted", "INSERT ON records", (_log(INSERTED, "new.id"),)),
         (
             "pm_updated",
-            f"UPDATE OF {_OBSERVED} ON records",
+            f"UPDATE OF {_CONTENT} ON records",
             (
                 _log(UPDATED, "new.id"),
                 f"INSERT INTO pm_change (kind, id) SELECT {DELETED}, old.id WHERE old.id IS NOT new.id",
@@ -122,12 +148,15 @@ def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
         connection.execute("ROLLBACK")
 
 
-def tables(connection: sqlite3.Connection) -> set[str]:
-    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+def parts(connection: sqlite3.Connection) -> set[str]:
+    """Names of everything in the schema."""
+    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
 
 
 def is_store(connection: sqlite3.Connection) -> bool:
-    return {"config", "records"} <= tables(connection)
+    """Whether the tables of format 1 are there: real ones; a virtual one, which would run an extension, has no root."""
+    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
+    return {"config", "records"} <= {name for (name,) in found}
 
 
 def journal_off(connection: sqlite3.Connection) -> None:
@@ -150,11 +179,41 @@ def fold(connection: sqlite3.Connection) -> None:
 
 
 def create(connection: sqlite3.Connection, config: dict[str, Any]) -> None:
-    for statement in SCHEMA:
+    for statement in (*SCHEMA, *DIGEST_TABLES.values()):
         connection.execute(statement)
     connection.executemany(
         "INSERT INTO config VALUES (?, ?)", ((key, json.dumps(value)) for key, value in config.items())
     )
+
+
+def guard(connection: sqlite3.Connection) -> None:
+    """From now on the digests of a new file follow what is changed in it."""
+    for statement in DIGEST_TRIGGERS.values():
+        connection.execute(statement)
+    seal_settings(connection)
+
+
+def seal_settings(connection: sqlite3.Connection) -> None:
+    """Note the digest of the settings as they are."""
+    connection.execute("DELETE FROM pm_config_digest")
+    connection.execute("INSERT INTO pm_config_digest VALUES (?)", (_settings_digest(connection),))
+
+
+def seal(connection: sqlite3.Connection, positions: Iterable[int]) -> None:
+    """Note the digests of these records as they are."""
+    for pos in positions:
+        row = connection.execute(f"SELECT {_RECORD} FROM records r WHERE pos = ?", (pos,)).fetchone()
+        if row is not None:
+            connection.execute(_PUT_DIGEST, _digest_row(row))
+
+
+def _digest_row(row: Sequence[Any]) -> tuple[Any, ...]:
+    pos, *texts, count, accessed, meta, point, embedding = row
+    return pos, record_digest((*texts, meta), point, embedding), count, accessed
+
+
+def _settings_digest(connection: sqlite3.Connection) -> int:
+    return settings_digest(connection.execute("SELECT key, value FROM config").fetchall())
 
 
 def insert(
@@ -173,7 +232,18 @@ def insert(
         blobs(embeddings),
         strict=True,
     )
-    connection.executemany(INSERT, rows)
+    digests: list[tuple[Any, ...]] = []
+    connection.executemany(INSERT, _noting_digests(rows, digests))
+    connection.executemany(_PUT_DIGEST, digests)
+
+
+def _noting_digests(
+    rows: Iterable[tuple[Any, ...]], digests: list[tuple[Any, ...]]
+) -> Iterator[tuple[Any, ...]]:
+    """The rows as they are; the row of pm_digest that belongs to each is appended to `digests`."""
+    for row in rows:
+        digests.append(_digest_row(row))
+        yield row
 
 
 def meta_text(meta: dict[str, Any] | None) -> str:
@@ -204,15 +274,22 @@ class Found:
         return len(self.positions)
 
 
-_RECORD: Final = ", ".join(f"r.{name}" for name in ("pos", *COLUMNS.values(), "point", "embedding"))
+_FIELDS: Final = ("pos", *COLUMNS.values(), "point", "embedding")
+_RECORD: Final = ", ".join(f"r.{name}" for name in _FIELDS)
 _EXTRA: Final = "x.digest, x.recorded_at, x.pinned, x.attached"
-_JOINED: Final = f"SELECT {_RECORD}, {_EXTRA} FROM records r LEFT JOIN pm_extra x ON x.id = r.id"
+_LIVE: Final = f"SELECT {_RECORD}, {_EXTRA} FROM records r LEFT JOIN pm_extra x ON x.id = r.id"
+_NOTED: Final = "SELECT pos, digest, access_count, last_accessed FROM pm_digest"
+_PUT_DIGEST: Final = "INSERT OR REPLACE INTO pm_digest VALUES (?, ?, ?, ?)"
+CHUNK: Final = 64  # records that are read before their size is counted
 
 
 def read(connection: sqlite3.Connection, dim: int, where: str) -> Found:
     """All records of a file of format 1."""
-    rows = connection.execute(f"SELECT {_RECORD} FROM records r ORDER BY r.pos").fetchall()
-    return _found(rows, dim, where)
+    refuse_computed(connection, where)
+    guarded = set(DIGEST_TABLES) <= parts(connection)
+    if not guarded:
+        _check_structure(connection, where)
+    return _read_all(connection, f"SELECT {_RECORD} FROM records r", guarded, dim, where)
 
 
 def read_live(
@@ -220,32 +297,138 @@ def read_live(
 ) -> Found:
     """All records of a live file, or those with these ids that there are."""
     if ids is None:
-        return _found(connection.execute(f"{_JOINED} ORDER BY r.pos").fetchall(), dim, where)
+        return _read_all(connection, _LIVE, True, dim, where)
     rows = []
     for id in ids:
-        rows += connection.execute(f"{_JOINED} WHERE r.id = ?", (id,)).fetchall()
+        rows += connection.execute(f"{_LIVE} WHERE r.id = ?", (id,)).fetchall()
     rows.sort(key=lambda row: row[0])
-    return _found(rows, dim, where)
-
-
-def _found(rows: list[tuple[Any, ...]], dim: int, where: str) -> Found:
-    width = len(COLUMNS) + 3
-    columns = list(zip(*(row[:width] for row in rows), strict=True)) or [() for _ in range(width)]
-    fields = dict(zip(COLUMNS, map(list, columns[1:-2]), strict=True))
-    fields["meta"] = [_meta(text, i, where) for i, text in enumerate(fields["meta"])]
-    extras = []
+    noted = []
     for row in rows:
-        if len(row) == width:
-            break
-        known = row[width] is not None and row[width] == digest(row[2])
-        extras.append(row[width + 1 :] if known else (None, None, None))
-    return Found(
-        list(columns[0]),
-        fields,
-        _matrix(columns[-2], "point", dim, where),
-        _matrix(columns[-1], "embedding", dim, where),
-        extras,
-    )
+        noted += connection.execute(f"{_NOTED} WHERE pos = ?", (row[0],)).fetchall()
+    return _found([rows], _Digests(iter(noted), where), dim, where)
+
+
+def _read_all(connection: sqlite3.Connection, query: str, guarded: bool, dim: int, where: str) -> Found:
+    noted: Iterator[tuple[Any, ...]] = iter(())
+    if guarded:
+        verify_settings(connection, where)
+        noted = connection.execute(f"{_NOTED} ORDER BY pos")
+    chunks = _size_limited(connection, f"{query} ORDER BY r.pos", where)
+    return _found(chunks, _Digests(noted, where), dim, where)
+
+
+def refuse_computed(connection: sqlite3.Connection, where: str) -> None:
+    """A store's columns hold what they say; one that a hostile file computes could be of any size."""
+    for table in ("config", "records"):
+        for column in connection.execute(f"PRAGMA table_xinfo({table})"):
+            if column[6]:
+                raise ValueError(f"{where}: not a memory store: {table}.{column[1]} is a computed column")
+
+
+def _check_structure(connection: sqlite3.Connection, where: str) -> None:
+    found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if found != "ok":
+        raise ValueError(f"{where}: damaged: {found}")
+
+
+def verify_settings(connection: sqlite3.Connection, where: str) -> None:
+    noted = connection.execute("SELECT digest FROM pm_config_digest").fetchall()
+    if noted and noted != [(_settings_digest(connection),)]:
+        raise ValueError(f"{where}: damaged: config does not match its digest")
+
+
+def _size_limited(connection: sqlite3.Connection, query: str, where: str) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows, some at a time.
+
+    A file cannot hold more than its size: what a hostile one makes out of nothing (a long default value for
+    columns that its rows do not have, pages that many rows share) ends the reading, not the memory.
+    """
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+    left = 2 * pages * page_size  # a database in UTF-16 may be read as longer UTF-8
+    cursor = connection.execute(query)
+    while chunk := cursor.fetchmany(CHUNK):
+        for column in zip(*chunk, strict=True):
+            with contextlib.suppress(TypeError):  # numbers have no length
+                left -= sum(map(len, filter(None, column)))
+        if left < 0:
+            raise ValueError(f"{where}: damaged: its records are larger than the file")
+        yield chunk
+
+
+class _Digests:
+    """Noted digests, in order of `pos`, compared with the records as they come, in the same order.
+
+    Every digest must find its record. A record without one was written by a program that keeps none.
+    """
+
+    def __init__(self, noted: Iterator[tuple[Any, ...]], where: str) -> None:
+        self._noted = noted
+        self._where = where
+        self._last: int | None = None  # pos of the record before
+        self._next = self._following(None)
+
+    def _following(self, before: int | None) -> tuple[Any, ...] | None:
+        noted = next(self._noted, None)
+        if noted is not None:
+            self._check_order(before, noted[0], "pm_digest")
+        return noted
+
+    def _check_order(self, before: int | None, pos: Any, table: str) -> None:
+        if type(pos) is not int or (before is not None and pos <= before):
+            raise ValueError(f"{self._where}: damaged: {table}.pos does not order its table ({pos!r:.80})")
+
+    def verify(self, rows: list[tuple[Any, ...]]) -> None:
+        width = len(_FIELDS)
+        for row in rows:
+            self._check_order(self._last, row[0], "records")
+            self._last = row[0]
+            if self._next is None or self._next[0] > row[0]:
+                continue
+            if self._next[0] < row[0]:
+                self.finish()
+            try:
+                same = self._next == _digest_row(row[:width])
+            except TypeError:  # a vector that is none
+                same = False
+            if not same:
+                raise self._damaged(f"record {row[1]!r:.80} at position {row[0]} does not match its digest")
+            self._next = self._following(row[0])
+
+    def finish(self) -> None:
+        """After the last record."""
+        if self._next is not None:
+            raise self._damaged(f"the record at position {self._next[0]} is missing")
+
+    def _damaged(self, message: str) -> ValueError:
+        return ValueError(
+            f"{self._where}: damaged: {message} "
+            "(if a program replaced the whole table on purpose, empty the table pm_digest)"
+        )
+
+
+def _found(chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests, dim: int, where: str) -> Found:
+    width = len(_FIELDS)
+    columns: list[list[Any]] = [[] for _ in range(width)]
+    extras: list[tuple[Any, ...]] = []
+    for chunk in chunks:
+        digests.verify(chunk)  # while its bytes are in the processor's cache
+        for column, values in zip(columns, zip(*chunk, strict=True), strict=False):
+            column.extend(values)
+        if chunk and len(chunk[0]) > width:
+            extras += (_extra_of(row) for row in chunk)
+    digests.finish()
+    fields = dict(zip(COLUMNS, columns[1:-2], strict=True))
+    points = _matrix(columns[-2], "point", dim, where)
+    embeddings = _matrix(columns[-1], "embedding", dim, where)
+    fields["meta"] = [_meta(text, i, where) for i, text in enumerate(fields["meta"])]
+    return Found(columns[0], fields, points, embeddings, extras)
+
+
+def _extra_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """recorded_at, pinned and attached, where they were written for this record."""
+    text_digest, *extra = row[len(_FIELDS) :]
+    return tuple(extra) if text_digest is not None and text_digest == digest(row[2]) else (None, None, None)
 
 
 def digest(text: Any) -> int:
@@ -282,7 +465,7 @@ def _meta(text: Any, i: int, where: str) -> Any:
     return meta
 
 
-def _matrix(blobs: tuple[Any, ...], name: str, dim: int, where: str) -> Floats:
+def _matrix(blobs: list[Any], name: str, dim: int, where: str) -> Floats:
     for i, blob in enumerate(blobs):
         if not isinstance(blob, bytes) or len(blob) != 8 * dim:
             found = f"{len(blob)} bytes" if isinstance(blob, bytes) else type(blob).__name__
@@ -319,10 +502,13 @@ def roll_back(connection: sqlite3.Connection) -> None:
 
 def make_live(connection: sqlite3.Connection) -> None:
     """Add what is missing of our tables and triggers."""
-    there = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
-    for name, statement in (LIVE_TABLES | LIVE_TRIGGERS).items():
+    there = parts(connection)
+    for name, statement in _OURS.items():
         if name not in there:
             connection.execute(statement)
+
+
+_OURS: Final = LIVE_TABLES | DIGEST_TABLES | LIVE_TRIGGERS | DIGEST_TRIGGERS
 
 
 def foreign_parts(connection: sqlite3.Connection) -> list[str]:
@@ -332,9 +518,8 @@ def foreign_parts(connection: sqlite3.Connection) -> list[str]:
     """
     strange = []
     for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_master"):
-        if (kind == "trigger" and statement != LIVE_TRIGGERS.get(name)) or (
-            name in LIVE_TABLES and statement != LIVE_TABLES[name]
-        ):
+        ours = _OURS.get(name)
+        if statement != ours and (kind == "trigger" or ours is not None):
             strange.append(str(name))
     for name, count in (("config", 2), ("records", 12)):
         columns = connection.execute(f"PRAGMA table_xinfo({name})").fetchall()
@@ -442,6 +627,7 @@ def put_config(connection: sqlite3.Connection, config: dict[str, Any]) -> None:
         "INSERT INTO config VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         ((key, json.dumps(value)) for key, value in config.items()),
     )
+    seal_settings(connection)
 
 
 def info(connection: sqlite3.Connection, key: str) -> Any:

@@ -44,6 +44,7 @@ def _write(connection: sqlite3.Connection, archive: Archive) -> None:
     sql.begin_writing(connection)
     sql.create(connection, archive.config)
     sql.insert(connection, range(len(archive)), archive.fields, archive.points, archive.embeddings)
+    sql.guard(connection)
     sql.commit(connection)
 
 
