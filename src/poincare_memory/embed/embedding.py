@@ -12,6 +12,8 @@ from .protocol import Embedder, FloatArray
 
 __all__ = ["as_embeddings", "check_embedder", "checked_dim", "embed_texts", "text_list"]
 
+_CHECKED_AT_ONCE = 1 << 16  # numbers
+
 
 def text_list(texts: Iterable[str]) -> list[str]:
     """``texts`` as a new list of str.
@@ -116,13 +118,21 @@ def as_embeddings(returned: Any, n: int, dim: int, source: str) -> FloatArray:
     array = _numbers(returned, n, dim, source)
     if array.shape != (n, dim):
         raise ValueError(f"{source} returned shape {array.shape}, expected {(n, dim)}: one row a text")
-    if not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(
-            f"{source} returned {array[row, column]} at place {column} of the embedding of text {row}; "
-            "expected finite numbers"
-        )
+    _check_finite(array, source)
     return array
+
+
+def _check_finite(array: FloatArray, source: str) -> None:
+    # Block by block: a mask of the whole would be new memory, which costs more than looking at it.
+    block = max(1, _CHECKED_AT_ONCE // array.shape[1])
+    for start in range(0, len(array), block):
+        finite = np.isfinite(array[start : start + block])
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            raise ValueError(
+                f"{source} returned {array[start + row, column]} at place {column} of the embedding of "
+                f"text {start + row}; expected finite numbers"
+            )
 
 
 def _numbers(returned: Any, n: int, dim: int, source: str) -> FloatArray:
