@@ -49,9 +49,6 @@ class Candidates:
     mask: NDArray[np.uint8] | None = None
     weights: Float64Array | None = None
 
-    def row(self, position: int) -> int:
-        return position if self.rows is None else int(self.rows[position])
-
     def row_numbers(self) -> Rows:
         return np.arange(self.count, dtype=np.int32) if self.rows is None else self.rows
 

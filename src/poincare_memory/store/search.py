@@ -76,7 +76,8 @@ def search(
     now = store.now() if request.at_time is None or request.touch else request.at_time
     moment = now if request.at_time is None else request.at_time
     place = None if request.query is None else _place_query(store, request)
-    policy, factors = store.decay, compile_policy(store.decay)
+    policy = store.decay
+    factors = compile_policy(policy)
     if factors is not None and not isinstance(request.filter, RecordFilter):
         with store.lock.read():
             candidates = _competing(store, request)
@@ -265,15 +266,19 @@ def _ranked(
     hits = Ranking(store, place, factors, moment).best(
         candidates, request.k, use_index, request.k * max(1, request.oversample)
     )
-    results, rows = [], []
-    for position, score, distance, weight in hits:
-        row = candidates.row(position)
-        result = SearchResult(columns.record(row), score, distance, weight, float(columns.radius[row]))
-        if weights is not None:
-            result.time_weight = float(weights[position])
-        if energies is not None:
-            result.cone_energy = float(energies[position])
-        results.append(result)
-        rows.append(row)
+    record, depth = columns.record, columns.radius.item
+    rows = [hit[0] for hit in hits]
+    if candidates.rows is not None:
+        rows = list(map(candidates.rows.item, rows))
+    results = [
+        SearchResult(record(row), score, distance, weight, depth(row))
+        for row, (_, score, distance, weight) in zip(rows, hits, strict=True)
+    ]
+    if weights is not None:
+        for result, hit in zip(results, hits, strict=True):
+            result.time_weight = float(weights[hit[0]])
+    if energies is not None:
+        for result, hit in zip(results, hits, strict=True):
+            result.cone_energy = float(energies[hit[0]])
     found = np.array(rows, dtype=np.int32)
     return results, found, columns.order[found]
