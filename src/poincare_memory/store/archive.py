@@ -7,7 +7,7 @@ near the boundary loads with the right depths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import _kernels
 from ..embed.embedding import check_embedder
 from ..embed.projection import BallProjector
 from ..embed.specs import embedder_from_spec, embedder_spec
 from ..geometry.poincare import PoincareBall
-from ..geometry.polar import directions, polar_to_ball
+from ..geometry.polar import directions
 from ..temporal.instants import MISSING, from_micros, to_micros, utcnow
 from ..temporal.specs import policy_from_spec, policy_spec
 from .metadata import check_unicode, copy_metadata
@@ -57,17 +58,22 @@ FIELDS = (
 Floats = NDArray[np.float64]
 
 
+Block = tuple[Floats, NDArray[Any]]  # points and embeddings of consecutive records
+BLOCK = 512  # records a block: a few megabytes, so that what one step writes is in cache for the next
+
+
 @dataclass
 class Archive:
-    """Settings, one list a field (times as ISO 8601 strings), and the vectors, row i belonging to record i."""
+    """Settings, one list a field (times as ISO 8601 strings), and the vectors in blocks, in the same order.
+
+    `vectors` can be gone through once. Where an archive is being read, the lists grow along with it and are
+    complete at its end.
+    """
 
     config: dict[str, Any]
     fields: dict[str, list[Any]]
-    points: Floats
-    embeddings: NDArray[Any]
-
-    def __len__(self) -> int:
-        return len(self.points)
+    vectors: Iterable[Block]
+    count: int
 
 
 def archive_of(store: Store) -> Archive:
@@ -82,10 +88,20 @@ def archive_of(store: Store) -> Archive:
         rows = columns.live_rows()
         take = slice(0, len(rows)) if columns.dense() else rows.copy()
         directions = columns.direction[take].copy()
-        embeddings = columns.embedding[take].astype(np.float64) if len(rows) else np.zeros((0, columns.dim))
+        embeddings = columns.embedding[take].copy() if len(rows) else np.zeros((0, columns.dim))
         radius = columns.radius[take].copy()
         fields = fields_of(columns, rows)
-    return Archive(config, fields, polar_to_ball(directions, radius, store.ball.c), embeddings)
+    vectors = _blocks(directions, radius, embeddings, store.ball.sqrt_c)
+    return Archive(config, fields, vectors, len(radius))
+
+
+def _blocks(directions: Floats, radius: Floats, embeddings: NDArray[Any], sqrt_c: float) -> Iterator[Block]:
+    for start in range(0, len(directions), BLOCK):
+        block = slice(start, start + BLOCK)
+        points = np.empty_like(directions[block])
+        rows = np.arange(len(points), dtype=np.int32)
+        _kernels.points_of_rows(directions[block], radius[block], rows, sqrt_c, points, 1)
+        yield points, embeddings[block].astype(np.float64, copy=False)
 
 
 def fields_of(columns: Columns, rows: Rows) -> dict[str, list[Any]]:
@@ -157,25 +173,16 @@ def store_of(
         Naming `where`, the record and the field, and what was expected there.
     """
     store = empty_store(archive.config, where, embedder=embedder, decay=decay, clock=clock)
+    rows = _filled_vectors(store, archive, where)
     records = CheckedRecords(archive.fields, where)
     parents = records.parents()
     levels = records.levels(parents)
     times = {name: records.instants(name) for name in ("t", "valid_from", "valid_until", "last_accessed")}
     counts = records.access_counts()
     texts, metas = records.texts(), records.metas()
-    check_vectors(archive.points, archive.embeddings, records, store)
-    direction, directed = directions_of(archive.points, archive.embeddings)
-
-    columns, n = store.columns, len(archive)
-    if n == 0:
+    columns = store.columns
+    if len(rows) == 0:
         return store
-    kept = narrow_if_exact(archive.embeddings)
-    columns.reserve(n, kept.dtype)
-    rows = columns.allocate(n)
-    columns.set_embeddings(rows, kept)
-    columns.direction[rows] = direction
-    columns.scan_direction[rows] = direction
-    columns.directed[rows] = directed
     columns.level[rows] = levels
     columns.radius[rows] = store.base_depth + levels * store.depth_step
     columns.access_count[rows] = counts
@@ -186,6 +193,45 @@ def store_of(
         columns.row_of[id] = row
     columns.attach(rows, np.where(parents < 0, -1, rows[parents]).astype(np.int32))
     return store
+
+
+def _filled_vectors(store: Store, archive: Archive, where: str) -> Rows:
+    """Rows of an empty store with the embeddings and directions of an archive in them.
+
+    Nothing is allocated for all records before the first of them was seen to have vectors of that length.
+    """
+    columns, names = store.columns, RecordNames(archive.fields["id"], where)
+    rows: Rows = np.empty(0, np.int32)
+    filled = 0
+    for points, embeddings in archive.vectors:
+        check_vectors(points, embeddings, names, store, filled)
+        if not len(rows):
+            rows = columns.allocate(archive.count)
+        kept = narrow_if_exact(embeddings)
+        columns.reserve(0, kept.dtype)
+        block = slice(filled, filled + len(points))
+        columns.embedding[block] = kept
+        _set_directions(columns, block, points, embeddings)
+        filled = block.stop
+    if filled != archive.count or filled != len(archive.fields["id"]):
+        raise ValueError(f"{where}: expected the vectors of {archive.count} records, got {filled}")
+    return rows
+
+
+def _set_directions(columns: Columns, block: slice, points: Floats, embeddings: NDArray[Any]) -> None:
+    """Directions of rows from their points, as those of roots: one pass."""
+    n = len(points)
+    directed = columns.directed[block]
+    _kernels.place_rows(
+        points, columns.direction[block], columns.scan_direction[block], np.empty(n), np.empty(n, np.int32),
+        np.full(n, -1, np.int32), directed, np.arange(n, dtype=np.int32),
+        1.0, 1.0, 0.0, 1.0, False, _kernels.DEFAULT_CONE_K, 1,
+    )  # fmt: skip
+    if directed.all() and embeddings.any(axis=1).all():
+        return
+    direction, known = directions_of(points, embeddings)
+    columns.direction[block] = columns.scan_direction[block] = direction
+    columns.directed[block] = known
 
 
 def empty_store(
@@ -229,14 +275,26 @@ def _embedder_of(config: Mapping[str, Any], embedder: Embedder | None) -> Embedd
     return check_embedder(embedder)
 
 
-class CheckedRecords:
+class RecordNames:
+    """Errors that name a record of a file."""
+
+    def __init__(self, ids: Sequence[Any], where: str) -> None:
+        self.ids = ids
+        self.where = where
+
+    def fail(self, i: int, message: str) -> ValueError:
+        return ValueError(f"{self.where}: record {i} ({self.ids[i]!r:.80}): {message}")
+
+
+class CheckedRecords(RecordNames):
     """Field lists of the records, read with checks; every error names the record."""
 
+    ids: list[str]
+
     def __init__(self, fields: Mapping[str, Sequence[Any]], where: str) -> None:
+        super().__init__([], where)
         self.fields = fields
-        self.where = where
         self.index: dict[str, int] = {}
-        self.ids: list[str] = []
         for i, id in enumerate(fields["id"]):
             if not isinstance(id, str) or not id:
                 raise ValueError(f"{where}: record {i}: id: expected a non-empty string, got {id!r:.80}")
@@ -245,9 +303,6 @@ class CheckedRecords:
             self._checked(i, check_unicode, id, "id")
             self.index[id] = i
             self.ids.append(id)
-
-    def fail(self, i: int, message: str) -> ValueError:
-        return ValueError(f"{self.where}: record {i} ({self.ids[i]!r:.80}): {message}")
 
     def _checked(self, i: int, check: Callable[[str, str], None], value: str, name: str) -> None:
         try:
@@ -324,22 +379,25 @@ def _without_z(text: str) -> str:
     return text[:-1] + "+00:00" if text.endswith(("Z", "z")) else text  # Python 3.10 reads no Z
 
 
-def check_vectors(points: Floats, embeddings: NDArray[Any], records: CheckedRecords, store: Store) -> None:
-    dim = store.columns.dim
+def check_vectors(
+    points: Floats, embeddings: NDArray[Any], records: RecordNames, store: Store, first: int = 0
+) -> None:
+    """Check the vectors of the records from `first` on."""
+    shape = (len(points), store.columns.dim)
     for name, matrix in (("point", points), ("embedding", embeddings)):
-        if matrix.shape != (len(records.ids), dim):
-            raise ValueError(
-                f"{records.where}: {name}s: expected shape {(len(records.ids), dim)}, got {matrix.shape}"
-            )
+        if matrix.shape != shape:
+            raise ValueError(f"{records.where}: {name}s: expected vectors of {shape[1]}, got {matrix.shape}")
+        if np.isfinite(np.einsum("ij,ij->", matrix, matrix)):  # then every number is
+            continue
         finite = np.isfinite(matrix).all(axis=1)
         if not finite.all():
-            raise records.fail(int(np.argmin(finite)), f"{name} is not finite")
-    norms = np.linalg.norm(points, axis=1)
+            raise records.fail(first + int(np.argmin(finite)), f"{name} is not finite")
+    norms = np.sqrt(np.einsum("ij,ij->i", points, points))
     inside = norms < store.ball.radius
     if not inside.all():
         i = int(np.argmin(inside))
         raise records.fail(
-            i, f"point has norm {norms[i]:.6g}, not inside the ball of radius {store.ball.radius:.6g}"
+            first + i, f"point has norm {norms[i]:.6g}, not inside the ball of radius {store.ball.radius:.6g}"
         )
 
 
@@ -359,5 +417,7 @@ def directions_of(points: Floats, embeddings: NDArray[Any]) -> tuple[Floats, NDA
 def narrow_if_exact(embeddings: NDArray[Any]) -> NDArray[Any]:
     """float32 where it holds every value: files write float64, whatever the embedder returned."""
     with np.errstate(over="ignore"):
+        if not np.array_equal(embeddings[:1].astype(np.float32), embeddings[:1]):
+            return embeddings
         narrow = embeddings.astype(np.float32)
     return narrow if np.array_equal(narrow, embeddings) else embeddings

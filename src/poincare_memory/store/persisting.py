@@ -76,7 +76,7 @@ def _insert_born(connection: sqlite3.Connection, columns: Columns, undo: UndoLog
     positions = columns.order[rows].tolist()
     fields = fields_of(columns, rows)
     places = points(columns, rows, store.ball.sqrt_c)
-    sql.insert(connection, positions, fields, places, columns.embedding[rows])
+    sql.insert(connection, positions, fields, [(places, columns.embedding[rows])])
     sql.put_extras(connection, _extras(columns, rows))
 
 

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .._core import _kernels
-from .archive import FIELDS, Archive, Floats, archive_of, empty_store, store_of
+from .archive import FIELDS, Archive, Block, Floats, archive_of, empty_store, store_of
 from .atomic import write_text
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
     from ..temporal.policies import DecayPolicy
     from .state import Store
-
-BLOCK = 512  # records turned into text at a time
 
 
 def to_json(store: Store, path: str | os.PathLike[str] | None = None, indent: int | None = None) -> str:
@@ -33,26 +31,21 @@ def to_json(store: Store, path: str | os.PathLike[str] | None = None, indent: in
 
 def _compact(archive: Archive) -> str:
     """The text that ``json.dumps`` gives, several times faster: numbers are written natively."""
-    records = []
-    for start in range(0, len(archive), BLOCK):
-        stop = min(start + BLOCK, len(archive))
-        points = _kernels.decimal_lists(archive.points[start:stop])
-        embeddings = _kernels.decimal_lists(archive.embeddings[start:stop])
-        for i, point, embedding in zip(range(start, stop), points, embeddings, strict=True):
+    records: list[str] = []
+    for points, embeddings in archive.vectors:
+        vectors = zip(_kernels.decimal_lists(points), _kernels.decimal_lists(embeddings), strict=True)
+        for i, (point, embedding) in enumerate(vectors, len(records)):
             head = json.dumps({name: archive.fields[name][i] for name in FIELDS}, allow_nan=False)
             records.append(f'{head[:-1]}, "point": {point}, "embedding": {embedding}}}')
     return f'{{"config": {json.dumps(archive.config, allow_nan=False)}, "records": [{", ".join(records)}]}}'
 
 
 def _indented(archive: Archive, indent: int) -> str:
-    records = [
-        {
-            **{name: archive.fields[name][i] for name in FIELDS},
-            "point": archive.points[i].tolist(),
-            "embedding": archive.embeddings[i].tolist(),
-        }
-        for i in range(len(archive))
-    ]
+    records: list[dict[str, Any]] = []
+    for points, embeddings in archive.vectors:
+        for i, (point, embedding) in enumerate(zip(points, embeddings, strict=True), len(records)):
+            head = {name: archive.fields[name][i] for name in FIELDS}
+            records.append({**head, "point": point.tolist(), "embedding": embedding.tolist()})
     return json.dumps({"config": archive.config, "records": records}, indent=indent, allow_nan=False)
 
 
@@ -124,7 +117,7 @@ def _parsed(text: str, where: str) -> Any:
         raise ValueError(f"{where}: not valid JSON: {error}") from error
 
 
-def _records_of(records: Any, dim: int, where: str) -> tuple[dict[str, list[Any]], Floats, Floats]:
+def _records_of(records: Any, dim: int, where: str) -> tuple[dict[str, list[Any]], list[Block], int]:
     if not isinstance(records, list):
         raise ValueError(f"{where}: records: expected an array, got {type(records).__name__}")
     for i, record in enumerate(records):
@@ -134,7 +127,10 @@ def _records_of(records: Any, dim: int, where: str) -> tuple[dict[str, list[Any]
             if name not in record:
                 raise ValueError(f"{where}: record {i}: {name!r} is missing")
     fields = {name: [record[name] for record in records] for name in FIELDS}
-    return fields, _matrix(records, "point", dim, where), _matrix(records, "embedding", dim, where)
+    if not records:
+        return fields, [], 0
+    vectors = (_matrix(records, "point", dim, where), _matrix(records, "embedding", dim, where))
+    return fields, [vectors], len(records)
 
 
 def _matrix(records: list[dict[str, Any]], name: str, dim: int, where: str) -> Floats:

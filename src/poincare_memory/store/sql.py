@@ -220,18 +220,19 @@ def insert(
     connection: sqlite3.Connection,
     positions: Iterable[int],
     fields: dict[str, list[Any]],
-    points: Floats,
-    embeddings: NDArray[Any],
+    vectors: Iterable[tuple[NDArray[Any], NDArray[Any]]],
 ) -> None:
-    """New rows of `records`."""
-    rows = zip(
+    """New rows of `records`; `vectors` are blocks of points and embeddings."""
+    heads = zip(
         positions,
         *(fields[name] for name in COLUMNS if name != "meta"),
         map(meta_text, fields["meta"]),
-        blobs(points),
-        blobs(embeddings),
         strict=True,
     )
+    pairs = (
+        pair for points, embeddings in vectors for pair in zip(blobs(points), blobs(embeddings), strict=True)
+    )
+    rows = (head + pair for head, pair in zip(heads, pairs, strict=True))
     digests: list[tuple[Any, ...]] = []
     connection.executemany(INSERT, _noting_digests(rows, digests))
     connection.executemany(_PUT_DIGEST, digests)
@@ -283,13 +284,27 @@ _PUT_DIGEST: Final = "INSERT OR REPLACE INTO pm_digest VALUES (?, ?, ?, ?)"
 CHUNK: Final = 64  # records that are read before their size is counted
 
 
-def read(connection: sqlite3.Connection, dim: int, where: str) -> Found:
-    """All records of a file of format 1."""
+def count(connection: sqlite3.Connection) -> int:
+    """How many records there are."""
+    found: int = connection.execute("SELECT count(*) FROM records").fetchone()[0]
+    return found
+
+
+def no_fields() -> dict[str, list[Any]]:
+    """One empty list a field of a record."""
+    return {name: [] for name in COLUMNS}
+
+
+def read(
+    connection: sqlite3.Connection, fields: dict[str, list[Any]], dim: int, where: str
+) -> Iterator[tuple[Floats, Floats]]:
+    """Points and embeddings of all records of a file of format 1, in blocks; `fields` grows along."""
     refuse_computed(connection, where)
     guarded = set(DIGEST_TABLES) <= parts(connection)
     if not guarded:
         _check_structure(connection, where)
-    return _read_all(connection, f"SELECT {_RECORD} FROM records r", guarded, dim, where)
+    reading = _Reading(fields, dim, where)
+    yield from reading.blocks(*_all_rows(connection, f"SELECT {_RECORD} FROM records r", guarded, where))
 
 
 def read_live(
@@ -297,7 +312,7 @@ def read_live(
 ) -> Found:
     """All records of a live file, or those with these ids that there are."""
     if ids is None:
-        return _read_all(connection, _LIVE, True, dim, where)
+        return _found(*_all_rows(connection, _LIVE, True, where), dim, where)
     rows = []
     for id in ids:
         rows += connection.execute(f"{_LIVE} WHERE r.id = ?", (id,)).fetchall()
@@ -308,13 +323,14 @@ def read_live(
     return _found([rows], _Digests(iter(noted), where), dim, where)
 
 
-def _read_all(connection: sqlite3.Connection, query: str, guarded: bool, dim: int, where: str) -> Found:
+def _all_rows(
+    connection: sqlite3.Connection, query: str, guarded: bool, where: str
+) -> tuple[Iterator[list[tuple[Any, ...]]], _Digests]:
     noted: Iterator[tuple[Any, ...]] = iter(())
     if guarded:
         verify_settings(connection, where)
         noted = connection.execute(f"{_NOTED} ORDER BY pos")
-    chunks = _size_limited(connection, f"{query} ORDER BY r.pos", where)
-    return _found(chunks, _Digests(noted, where), dim, where)
+    return _size_limited(connection, f"{query} ORDER BY r.pos", where), _Digests(noted, where)
 
 
 def refuse_computed(connection: sqlite3.Connection, where: str) -> None:
@@ -407,22 +423,55 @@ class _Digests:
         )
 
 
+class _Reading:
+    """Rows taken apart: fields into lists that grow, vectors into blocks."""
+
+    def __init__(self, fields: dict[str, list[Any]], dim: int, where: str) -> None:
+        self.fields = fields
+        self.positions: list[Any] = []
+        self.extras: list[tuple[Any, ...]] = []
+        self._dim = dim
+        self._where = where
+
+    def blocks(
+        self, chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests
+    ) -> Iterator[tuple[Floats, Floats]]:
+        width = len(_FIELDS)
+        for chunk in chunks:
+            if not chunk:
+                continue
+            digests.verify(chunk)  # while its bytes are in the processor's cache
+            first = len(self.positions)
+            positions, *values = list(zip(*chunk, strict=True))[:width]
+            self.positions += positions
+            points, embeddings = values.pop(-2), values.pop()
+            for name, column in zip(COLUMNS, values, strict=True):
+                self.fields[name] += (
+                    (_meta(text, i, self._where) for i, text in enumerate(column, first))
+                    if name == "meta"
+                    else column
+                )
+            if len(chunk[0]) > width:
+                self.extras += (_extra_of(row) for row in chunk)
+            yield self._matrix(points, "point", first), self._matrix(embeddings, "embedding", first)
+        digests.finish()
+
+    def _matrix(self, blobs: Sequence[Any], name: str, first: int) -> Floats:
+        width = 8 * self._dim
+        for i, blob in enumerate(blobs, first):
+            if not isinstance(blob, bytes) or len(blob) != width:
+                found = f"{len(blob)} bytes" if isinstance(blob, bytes) else type(blob).__name__
+                raise ValueError(
+                    f"{self._where}: record {i}: {name}: expected {width} bytes of float64, got {found}"
+                )
+        return np.frombuffer(b"".join(blobs), "<f8").astype(np.float64, copy=False).reshape(-1, self._dim)
+
+
 def _found(chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests, dim: int, where: str) -> Found:
-    width = len(_FIELDS)
-    columns: list[list[Any]] = [[] for _ in range(width)]
-    extras: list[tuple[Any, ...]] = []
-    for chunk in chunks:
-        digests.verify(chunk)  # while its bytes are in the processor's cache
-        for column, values in zip(columns, zip(*chunk, strict=True), strict=False):
-            column.extend(values)
-        if chunk and len(chunk[0]) > width:
-            extras += (_extra_of(row) for row in chunk)
-    digests.finish()
-    fields = dict(zip(COLUMNS, columns[1:-2], strict=True))
-    points = _matrix(columns[-2], "point", dim, where)
-    embeddings = _matrix(columns[-1], "embedding", dim, where)
-    fields["meta"] = [_meta(text, i, where) for i, text in enumerate(fields["meta"])]
-    return Found(columns[0], fields, points, embeddings, extras)
+    reading = _Reading(no_fields(), dim, where)
+    blocks = [(np.empty((0, dim)), np.empty((0, dim))), *reading.blocks(chunks, digests)]
+    points, embeddings = (np.concatenate(matrices) for matrices in zip(*blocks, strict=True))
+    return Found(reading.positions, reading.fields, points, embeddings, reading.extras)
 
 
 def _extra_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -463,14 +512,6 @@ def _meta(text: Any, i: int, where: str) -> Any:
     if not isinstance(meta, dict):
         raise ValueError(f"{where}: record {i}: meta: expected a JSON object, got {text!r:.80}")
     return meta
-
-
-def _matrix(blobs: list[Any], name: str, dim: int, where: str) -> Floats:
-    for i, blob in enumerate(blobs):
-        if not isinstance(blob, bytes) or len(blob) != 8 * dim:
-            found = f"{len(blob)} bytes" if isinstance(blob, bytes) else type(blob).__name__
-            raise ValueError(f"{where}: record {i}: {name}: expected {8 * dim} bytes of float64, got {found}")
-    return np.frombuffer(b"".join(blobs), "<f8").astype(np.float64, copy=False).reshape(len(blobs), dim)
 
 
 # --- live files ---------------------------------------------------------------------------------------

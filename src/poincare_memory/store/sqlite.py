@@ -43,7 +43,7 @@ def _write(connection: sqlite3.Connection, archive: Archive) -> None:
     sql.journal_off(connection)
     sql.begin_writing(connection)
     sql.create(connection, archive.config)
-    sql.insert(connection, range(len(archive)), archive.fields, archive.points, archive.embeddings)
+    sql.insert(connection, range(archive.count), archive.fields, archive.vectors)
     sql.guard(connection)
     sql.commit(connection)
 
@@ -99,14 +99,15 @@ def load(
     try:
         with sql.reading(file) as connection, sql.snapshot(connection):
             archive = _read(connection, str(file))
+            return store_of(archive, str(file), embedder=embedder, decay=decay, clock=clock)
     except sqlite3.Error as error:
         raise ValueError(f"{file}: not a readable memory store ({error})") from error
-    return store_of(archive, str(file), embedder=embedder, decay=decay, clock=clock)
 
 
 def _read(connection: sqlite3.Connection, where: str) -> Archive:
     if not sql.is_store(connection):
         raise ValueError(f"{where}: not a memory store: it has no tables config and records")
     config = sql.read_config(connection, where)
-    found = sql.read(connection, sql.checked_dim(config, where), where)
-    return Archive(config, found.fields, found.points, found.embeddings)
+    fields = sql.no_fields()
+    vectors = sql.read(connection, fields, sql.checked_dim(config, where), where)
+    return Archive(config, fields, vectors, sql.count(connection))
