@@ -24,14 +24,14 @@ from ..geometry.polar import directions
 from ..temporal.instants import MISSING, from_micros, to_micros, utcnow
 from ..temporal.specs import policy_from_spec, policy_spec
 from .metadata import check_unicode, copy_metadata
-from .state import SETTINGS, Store
+from .state import FORMAT_VERSION, SETTINGS, Store
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
     from ..temporal.policies import DecayPolicy
     from .columns import Columns, Rows
 
-FORMAT = 1
+FORMAT = FORMAT_VERSION
 SETTINGS_IN_FILES = (
     "base_depth",
     "depth_step",

@@ -14,13 +14,14 @@ from ..embed.base import HashingEmbedder
 from ..embed.embedding import check_embedder
 from ..embed.projection import BallProjector
 from ..geometry.poincare import PoincareBall
+from ..retrieval.cones import DEFAULT_K
 from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
 from . import sql
 from .archive import SETTINGS_IN_FILES, config_of, empty_store
 from .errors import StoreWriteError
 from .livefile import LiveFile, adopt, take_turn
-from .state import DEFAULT_CONE_K, SETTINGS, Store, finite
+from .state import SETTINGS, Store, finite
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -33,7 +34,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     "depth_step": 0.5,
     "inherit": 0.25,
     "cone_constrained": False,
-    "cone_k": DEFAULT_CONE_K,
+    "cone_k": DEFAULT_K,
     "metric": "shell",
     "time_coef": 1.0,
     "depth_bias": 0.0,

@@ -14,6 +14,7 @@ from ..embed.embedding import check_embedder, embed_texts
 from ..embed.projection import BallProjector
 from ..geometry.numerics import FloatArray
 from ..geometry.poincare import PoincareBall
+from ..retrieval.cones import DEFAULT_K
 from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
 from . import editing, inspection, reporting
@@ -21,7 +22,8 @@ from .changes import Change
 from .editing import UNSET, Unset
 from .placement import points
 from .records import MemoryRecord, SearchResult
-from .state import DEFAULT_CONE_K, Metric, Store
+from .state import FORMAT_VERSION as FORMAT_VERSION
+from .state import Metric, Store
 from .weights import time_weights
 
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ class Memory:
         depth_step: float = 0.5,
         inherit: float = 0.25,
         cone_constrained: bool = False,
-        cone_k: float = DEFAULT_CONE_K,
+        cone_k: float = DEFAULT_K,
         metric: Metric = "shell",
         time_coef: float = 1.0,
         depth_bias: float = 0.0,

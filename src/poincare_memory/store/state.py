@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from .._core import _kernels
 from ..temporal.instants import to_micros
 from .changes import ClosedFile, Look
 from .columns import Columns
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from ..temporal import DecayPolicy
 
 Metric = Literal["shell", "hyperbolic"]
+FORMAT_VERSION = 1  # of files
 
 
 def finite(name: str, value: Any) -> float:
@@ -179,6 +179,3 @@ class Store:
         self.lock, self.index = SharedLock(), None
         self.columns = Columns(state["columns"]["dim"], self.lock)
         self.columns.__setstate__(state["columns"])
-
-
-DEFAULT_CONE_K: float = _kernels.DEFAULT_CONE_K
