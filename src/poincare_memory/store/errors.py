@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["StoreBusyError", "StoreClosedError", "StoreWriteError"]
+__all__ = ["StoreBusyError", "StoreClosedError", "StoreReadError", "StoreWriteError"]
 
 
 class StoreBusyError(TimeoutError):
@@ -11,6 +11,10 @@ class StoreBusyError(TimeoutError):
 
 class StoreClosedError(ValueError):
     """The memory was closed (or its file is gone): open it again."""
+
+
+class StoreReadError(OSError):
+    """The file could not be read (disk error, no permission). Nothing was changed."""
 
 
 class StoreWriteError(OSError):

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..temporal.instants import MISSING
 from . import sql
 from .archive import checked_meta, parse_instant, take_settings
-from .errors import StoreBusyError, StoreClosedError, StoreWriteError
+from .errors import StoreBusyError, StoreClosedError, StoreReadError, StoreWriteError
 from .merging import merge
 from .persisting import accesses, persist
 from .undo import UndoLog
@@ -113,12 +113,17 @@ class LiveFile:
         """Take in what was committed since the last look; nothing inside a read or a change of one's own."""
         if columns.lock.held_by_me():
             return
-        with self._asking:
-            reader = self._open_reader()
-            replaced = self._is_replaced()
-            if not replaced and sql.data_version(reader) == self._seen:
-                return
-        with columns.lock.write(), self._asking:
+        try:
+            with self._asking:
+                reader = self._open_reader()
+                replaced = self._is_replaced()
+                if reader.in_transaction:  # left behind by an error: it would see the past for ever
+                    sql.roll_back(reader)
+                if not replaced and sql.data_version(reader) == self._seen:
+                    return
+        except sqlite3.Error as error:
+            raise self._unreadable(error) from error
+        with columns.lock.write(), self._asking, self._read_errors():
             if replaced:
                 self._follow_replaced(columns)
             else:
@@ -146,8 +151,9 @@ class LiveFile:
 
     def _take_in(self, columns: Columns, connection: sqlite3.Connection) -> None:
         """Under the columns' write lock."""
-        if connection.in_transaction:
-            self._apply_log(connection)
+        if connection is self._writer:
+            with self._read_errors():
+                self._apply_log(connection)
             return
         with self._read_errors(), sql.snapshot(connection):
             self._apply_log(connection)
@@ -228,7 +234,14 @@ class LiveFile:
         try:
             yield
         except sqlite3.Error as error:
-            raise ValueError(f"{self.where}: not a readable memory store any more ({error})") from error
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: sqlite3.Error) -> Exception:
+        if not isinstance(error, sqlite3.OperationalError):
+            return ValueError(f"{self.where}: not a readable memory store any more ({error})")
+        if is_busy(error):
+            return StoreBusyError(f"{self.where}: another process kept the file; nothing was changed")
+        return StoreReadError(f"{self.where}: cannot be read ({error}); nothing was changed")
 
     # --- writing ------------------------------------------------------------------------------------------
 
@@ -483,6 +496,8 @@ def take_turn(
                     f"{where}: another process kept its turn to write for {patience:g} s; nothing was changed. "
                     "Try again, keep transactions short, or open with a longer busy_timeout"
                 ) from None
+        except sqlite3.Error as error:
+            raise ValueError(f"{where}: not a memory store any more ({error}); nothing was changed") from error
         time.sleep(nap * (0.5 + random.random()))
         nap = min(2 * nap, LONGEST_NAP)
 
