@@ -24,7 +24,7 @@ from .placement import points
 from .records import MemoryRecord, SearchResult
 from .state import FORMAT_VERSION as FORMAT_VERSION
 from .state import Metric, Store
-from .weights import time_weights
+from .weights import TimeColumns
 
 if TYPE_CHECKING:
     import os
@@ -620,7 +620,8 @@ class Memory:
         now = reporting.moment_of(store, at_time)
         with store.reading():
             rows = np.array([store.columns.row_of[id] for id in ids], np.int32)
-        return time_weights(store, rows, now)
+            times = TimeColumns.of(store, rows)
+        return times.weights(now)
 
     # --- looking at it --------------------------------------------------------------------------------
 

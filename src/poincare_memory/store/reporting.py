@@ -11,7 +11,7 @@ import numpy as np
 from ..temporal.instants import from_micros, to_micros
 from ..temporal.specs import policy_spec
 from .state import Store
-from .weights import time_weights
+from .weights import TimeColumns
 
 if TYPE_CHECKING:
     import pandas
@@ -40,9 +40,9 @@ def stats(store: Store, at_time: datetime | None = None) -> dict[str, Any]:
     with store.reading():
         rows = columns.live_rows().copy()
         n = len(rows)
-        level, depth, t = columns.level[rows], columns.radius[rows], columns.t[rows]
-        accesses = int(columns.access_count[rows].sum())
-    weights = time_weights(store, rows, now)
+        level, depth = columns.level[rows], columns.radius[rows]
+        times = TimeColumns.of(store, rows)
+    weights, t = times.weights(now), times.t
     counts = np.bincount(level)
     return {
         "count": n,
@@ -58,7 +58,7 @@ def stats(store: Store, at_time: datetime | None = None) -> dict[str, Any]:
         "oldest": iso(int(t.min())) if n else None,
         "newest": iso(int(t.max())) if n else None,
         "mean_time_weight": float(weights.mean()) if n else None,
-        "accesses": accesses,
+        "accesses": int(times.access_count.sum()),
     }
 
 
@@ -74,8 +74,9 @@ def table(store: Store, at_time: datetime | None = None) -> list[dict[str, Any]]
         metas = [copy.deepcopy(columns.metas[row] or {}) for row in places]
         parents = [columns.ids[row] if row >= 0 else None for row in columns.parent[rows].tolist()]
         levels, depths = columns.level[rows].tolist(), columns.radius[rows].tolist()
-        times, accesses = columns.t[rows].tolist(), columns.access_count[rows].tolist()
-    weights = time_weights(store, rows, now).tolist()
+        in_time = TimeColumns.of(store, rows)
+    weights = in_time.weights(now).tolist()
+    times, accesses = in_time.t.tolist(), in_time.access_count.tolist()
     return [
         {
             "id": ids[i],

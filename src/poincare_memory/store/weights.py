@@ -2,47 +2,67 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
 from ..temporal.compiled import checked_weights, compile_policy
 from ..temporal.instants import from_micros
-from .columns import Columns, Rows
+from .columns import Rows
 from .state import Store
 
+if TYPE_CHECKING:
+    from ..temporal.policies import DecayPolicy
 
-def time_weights(store: Store, rows: Rows, now: int) -> NDArray[np.float64]:
-    """Weights in [MIN_WEIGHT, 1] at `now` (UTC microseconds), as the store's policy gives them.
-
-    Takes the read lock to look at the columns; a user's own policy runs without it, on copies.
-    """
-    policy = store.decay
-    factors = compile_policy(policy)
-    columns = store.columns
-    if factors is not None:
-        with store.reading():
-            return _built_in(columns, factors, rows, now)
-    with store.reading():
-        times = [from_micros(t) for t in columns.t[rows].tolist()]
-        counts = columns.access_count[rows].tolist()
-        valid_from = [from_micros(t) for t in columns.valid_from[rows].tolist()]
-        valid_until = [from_micros(t) for t in columns.valid_until[rows].tolist()]
-    moment = from_micros(now)
-    assert moment is not None
-    return checked_weights(policy, moment, times, counts, valid_from, valid_until)  # type: ignore[arg-type]
+Instants = NDArray[np.int64]
 
 
-def _built_in(columns: Columns, factors: NDArray[np.float64], rows: Rows, now: int) -> NDArray[np.float64]:
-    weights = np.empty(len(rows))
-    _kernels.decay_weights(
-        factors,
-        now,
-        columns.t,
-        columns.access_count,
-        columns.valid_from,
-        columns.valid_until,
-        rows.astype(np.int64),
-        weights,
-    )
-    return weights
+@dataclass(frozen=True)
+class TimeColumns:
+    """What a decay policy looks at, copied at one moment: weights can be had of it with no lock held."""
+
+    policy: DecayPolicy
+    t: Instants
+    access_count: NDArray[np.int64]
+    valid_from: Instants
+    valid_until: Instants
+
+    @classmethod
+    def of(cls, store: Store, rows: Rows) -> TimeColumns:
+        """Copy these rows; the caller holds the lock."""
+        columns = store.columns
+        return cls(
+            store.decay,
+            columns.t[rows],
+            columns.access_count[rows],
+            columns.valid_from[rows],
+            columns.valid_until[rows],
+        )
+
+    def weights(self, now: int) -> NDArray[np.float64]:
+        """Weights in [MIN_WEIGHT, 1] at `now` (UTC microseconds).
+
+        A policy of the user's own gets the lists of the `DecayPolicy` protocol.
+        """
+        factors = compile_policy(self.policy)
+        if factors is None:
+            return self._by_the_users_policy(now)
+        weights = np.empty(len(self.t))
+        _kernels.decay_weights(
+            factors, now, self.t, self.access_count, self.valid_from, self.valid_until, None, weights
+        )
+        return weights
+
+    def _by_the_users_policy(self, now: int) -> NDArray[np.float64]:
+        return checked_weights(
+            self.policy,
+            cast(datetime, from_micros(now)),
+            [cast(datetime, from_micros(t)) for t in self.t.tolist()],
+            self.access_count.tolist(),
+            [from_micros(t) for t in self.valid_from.tolist()],
+            [from_micros(t) for t in self.valid_until.tolist()],
+        )
