@@ -178,3 +178,31 @@ def test_embedder_clock_filter_and_policy_may_use_the_memory() -> None:
     mem.search("a", filters=lambda record: bool(mem.get(record.id).text and mem.add("noticed")))
     assert len(mem) == 2
     assert seen
+
+
+@pytest.mark.usefixtures("busy_interpreter")
+@pytest.mark.parametrize("read", ["stats", "table", "inspect"])
+def test_a_users_policy_sees_only_memories_that_were_there(read: str) -> None:
+    """A memory removed between the look at the rows and the weighing has no time any more."""
+    bad: list[Any] = []
+
+    class Policy:
+        def weight(self, now: Any, times: list[Any], *rest: Any) -> Any:
+            bad.extend(t for t in times if t is None)
+            return np.ones(len(times))
+
+    mem = Memory(CheapEmbedder(), decay=Policy())
+    mem.add_many({"text": f"n {i}", "id": str(i)} for i in range(50))
+    stop = threading.Event()
+
+    def edit() -> None:
+        while not stop.is_set():
+            mem.remove(mem.add("x"))
+
+    thread = threading.Thread(target=edit)
+    thread.start()
+    for _ in range(30):
+        getattr(mem, read)()
+    stop.set()
+    thread.join(10)
+    assert bad == []

@@ -262,3 +262,19 @@ def test_an_embedder_that_reuses_its_buffer() -> None:
     mem.update("1", text="one more")
     mem.update("1", text="one")
     assert np.array_equal(mem.point("1"), before)
+
+
+@pytest.mark.parametrize("base_depth", [1e-100, 1e-8, 40.0, 700.0, 1e5, 1e100])
+@pytest.mark.parametrize("cone_constrained", [False, True])
+def test_any_depth_gives_unit_directions(base_depth: float, cone_constrained: bool) -> None:
+    vectors = np.random.default_rng(2).normal(size=(12, 5))
+    mem = planted(
+        vectors,
+        [i - 1 for i in range(12)],
+        base_depth=base_depth,
+        depth_step=base_depth / 3,
+        cone_constrained=cone_constrained,
+    )
+    directions = mem._store.columns.direction[:12]
+    np.testing.assert_allclose(np.linalg.norm(directions, axis=1), 1, rtol=0, atol=1e-14)
+    assert (np.linalg.norm(mem.points, axis=1) < 1).all()

@@ -14,8 +14,8 @@ from store.table_embedder import CheapEmbedder
 NAN, INF = float("nan"), float("inf")
 OUT_OF_RANGE: dict[str, list[Any]] = {
     "curvature": [0, -1, NAN, INF],
-    "base_depth": [0, -1, NAN, INF],
-    "depth_step": [0, -0.5, NAN, INF],
+    "base_depth": [0, -1, NAN, INF, 1e308],
+    "depth_step": [0, -0.5, NAN, INF, 1e101],
     "inherit": [-0.1, 1.1, NAN, INF],
     "cone_k": [0, -1, NAN, INF],
     "metric": ["euclidean", "", None, 5],

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Metric = Literal["shell", "hyperbolic"]
 FORMAT_VERSION = 1  # of files
+DEEPEST = 1e100  # so that no level's depth overflows
 
 
 def finite(name: str, value: Any) -> float:
@@ -38,6 +39,13 @@ def positive(name: str, value: Any) -> float:
     number = finite(name, value)
     if number <= 0:
         raise ValueError(f"{name} must be positive, got {number:g}")
+    return number
+
+
+def depth(name: str, value: Any) -> float:
+    number = positive(name, value)
+    if number > DEEPEST:
+        raise ValueError(f"{name} must be at most {DEEPEST:g}, got {number:g}")
     return number
 
 
@@ -76,8 +84,8 @@ def clock_function(name: str, value: Any) -> Callable[[], datetime]:
 
 # setting -> what a value must be, and becomes
 SETTINGS: dict[str, Callable[[str, Any], Any]] = {
-    "base_depth": positive,
-    "depth_step": positive,
+    "base_depth": depth,
+    "depth_step": depth,
     "inherit": fraction,
     "cone_constrained": truth,
     "cone_k": positive,

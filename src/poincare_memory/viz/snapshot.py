@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import _kernels
 from ..geometry.numerics import FloatArray
-from ..temporal.compiled import checked_weights, compile_policy
-from ..temporal.instants import from_micros, to_micros
+from ..store.weights import TimeColumns
+from ..temporal.instants import to_micros
 from ..temporal.specs import policy_spec
 from .layout import directional_coordinates, radial_coordinates
 
 if TYPE_CHECKING:
     from ..store.columns import Columns, Rows
     from ..store.memory import Memory
-    from ..temporal.policies import DecayPolicy
 
 LAYOUTS = ("auto", "structural", "projection")
 
@@ -60,8 +58,7 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         raise ValueError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}")
     store = memory._store
     now = store.now() if at_time is None else to_micros(at_time, "at_time")
-    policy = store.decay
-    with store.lock.read():
+    with store.reading():
         columns = store.columns
         rows = columns.live_rows()
         places = rows.tolist()
@@ -70,8 +67,7 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         metas = [dict(columns.metas[row] or ()) for row in places]
         parents = _places_of_parents(columns, rows)
         levels, depths = columns.level[rows], columns.radius[rows]
-        times, accesses = columns.t[rows], columns.access_count[rows]
-        valid_from, valid_until = columns.valid_from[rows], columns.valid_until[rows]
+        times = TimeColumns.of(store, rows)
         if layout == "auto":
             layout = "structural" if (parents >= 0).any() else "projection"
         if layout == "structural":
@@ -83,10 +79,10 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         "dim": memory.dim,
         "base_depth": store.base_depth,
         "depth_step": store.depth_step,
-        "decay": policy_spec(policy),
+        "decay": policy_spec(times.policy),
     }
     # The policy may be the user's own code: it runs with no lock held, on the copies.
-    weights = _weights(policy, now, times, accesses, valid_from, valid_until)
+    weights = times.weights(now)
     return Snapshot(
         now=now,
         layout=layout,
@@ -99,10 +95,10 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         depths=depths,
         coordinates=coordinates,
         weights=weights,
-        accesses=accesses,
-        times=times,
-        valid_from=valid_from,
-        valid_until=valid_until,
+        accesses=times.access_count,
+        times=times.t,
+        valid_from=times.valid_from,
+        valid_until=times.valid_until,
     )
 
 
@@ -121,22 +117,3 @@ def _postorder(columns: Columns, rows: Rows) -> NDArray[np.intp]:
     trees = [columns.subtree_rows(root)[::-1] for root in columns.root_rows().tolist()]
     order: NDArray[np.intp] = place[np.concatenate(trees)] if trees else np.empty(0, dtype=np.intp)
     return order
-
-
-def _weights(
-    policy: DecayPolicy,
-    now: int,
-    times: Instants,
-    accesses: NDArray[np.int64],
-    valid_from: Instants,
-    valid_until: Instants,
-) -> FloatArray:
-    factors = compile_policy(policy)
-    if factors is None:
-        starts: list[Any] = list(map(from_micros, times.tolist()))
-        windows = (list(map(from_micros, bounds.tolist())) for bounds in (valid_from, valid_until))
-        moment: Any = from_micros(now)
-        return checked_weights(policy, moment, starts, accesses.tolist(), *windows)
-    weights = np.empty(len(times))
-    _kernels.decay_weights(factors, now, times, accesses, valid_from, valid_until, None, weights)
-    return weights
