@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from reference import memory_scenario
@@ -21,9 +21,24 @@ FEW = settings(deadline=None, max_examples=25, suppress_health_check=list(Health
 MANY = settings(FEW, max_examples=1500)
 
 
+def tied_differently(ours: list[Any], theirs: list[Any]) -> bool:
+    """Whether some search cut between memories that tie, and each package kept (and counted) others of them."""
+    found = [
+        [
+            {hit["id"] for hit in outcome["hits"]}
+            for name, outcome in outcomes
+            if name == "search" and "hits" in outcome
+        ]
+        for outcomes in (ours, theirs)
+    ]
+    return found[0] != found[1]
+
+
 def check_same_answers(reference: Reference, scenario: dict[str, Any]) -> None:
     ours = memory_scenario.main(scenario)
     theirs = reference.call_in(SCENARIO, "main", scenario)
+    assert differences(ours["outcomes"], theirs["outcomes"]) == []
+    assume(not tied_differently(ours["outcomes"], theirs["outcomes"]))  # access counts differ then
     assert differences(ours, {**theirs, "text": ours["text"]}) == []
 
 
@@ -32,6 +47,7 @@ def check_files(reference: Reference, scenario: dict[str, Any], folder: Path, fo
     mine, other = folder / "ours.db", folder / "theirs.db"
     written = memory_scenario.main({**scenario, "database": str(mine)})
     also_written = reference.call_in(SCENARIO, "main", {**scenario, "database": str(other)})
+    assume(not tied_differently(written["outcomes"], also_written["outcomes"]))
     for database, text in ((mine, written["text"]), (other, also_written["text"])):
         source = {"database": str(database)} if form == "database" else {"text": text}
         request = {**source, "now": NOW, "operations": scenario["later"]}
