@@ -53,11 +53,13 @@ retrieval
 store.metadata
 store.records
 store.stored_record
+store.held_records
 store.lock
 store.placement
 store.errors
 store.undo
 store.changes
+store.arrays
 store.columns
 index
 store.state

@@ -147,5 +147,5 @@ def test_millions_of_looks_leave_nothing_behind(mem: Memory) -> None:
     for id in mem.ids:
         mem.get(id)
     gc.collect()
-    assert len(mem._store.columns._records) < 1100
+    assert len(mem._store.columns._records._by_row) < 1100
     assert mem.get("a") is kept

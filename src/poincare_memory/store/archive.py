@@ -29,7 +29,8 @@ from .state import FORMAT_VERSION, SETTINGS, Store
 if TYPE_CHECKING:
     from ..embed.base import Embedder
     from ..temporal.policies import DecayPolicy
-    from .columns import Columns, Rows
+    from .arrays import Rows
+    from .columns import Columns
 
 FORMAT = FORMAT_VERSION
 SETTINGS_IN_FILES = (

@@ -10,7 +10,6 @@ exclusive side. Arrays are replaced when they grow: take local references under 
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import deque
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -21,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from .arrays import LEAST_CAPACITY, MISSING, SCALARS, VECTORS, Arrays, Rows
 from .changes import Change
+from .held_records import HeldRecords
 from .lock import SharedLock
 from .stored_record import StoredRecord
 
@@ -30,67 +31,14 @@ if TYPE_CHECKING:
     from .livefile import LiveFile
     from .undo import UndoLog
 
-MISSING = _kernels.MISSING_INSTANT
-Rows = NDArray[np.int32]
-
-# field -> (dtype, what a new row holds); the two-dimensional ones are made apart
-SCALARS: dict[str, tuple[Any, Any]] = {
-    "radius": (np.float64, 0.0),
-    "level": (np.int32, 0),
-    "parent": (np.int32, -1),
-    "first_child": (np.int32, -1),
-    "last_child": (np.int32, -1),
-    "next_sibling": (np.int32, -1),
-    "prev_sibling": (np.int32, -1),
-    "t": (np.int64, MISSING),
-    "valid_from": (np.int64, MISSING),
-    "valid_until": (np.int64, MISSING),
-    "last_accessed": (np.int64, MISSING),
-    "access_count": (np.int64, 0),
-    "order": (np.int64, -1),
-    "attached": (np.int64, -1),
-    "changed_at": (np.int64, 0),
-    "directed": (np.uint8, 0),
-}
-VECTORS: dict[str, Any] = {"direction": np.float64, "scan_direction": np.float32}
-LEAST_CAPACITY = 8
-LEAST_SWEEP = 1024  # so many records are remembered before the dead among them are looked for
 JOURNAL_LENGTH = 1024
 
 
-class Columns:
+class Columns(Arrays):
     """All memories of one store.
 
     Attributes
     ----------
-    dim : int
-        Length of an embedding.
-    n : int
-        Live memories.
-    high_water : int
-        Rows below it have been used; a freed one has ``order == -1``.
-    direction : (capacity, dim) float64
-        Unit directions; a zero row where `directed` is 0.
-    scan_direction : (capacity, dim) float32
-        The same, rounded, for the scan.
-    embedding : (capacity, dim) float32 or float64
-        As the embedder returned them, at least `high_water` rows. The first batch fixes the type; a float64
-        one promotes the column.
-    radius : (capacity,) float64
-        Hyperbolic depth, computed from the level.
-    level : (capacity,) int32
-        0 at a root.
-    parent, first_child, last_child, next_sibling, prev_sibling : (capacity,) int32
-        Tree links as rows, -1 where there is none. Roots have no sibling links.
-    t, valid_from, valid_until, last_accessed : (capacity,) int64
-        UTC microseconds since 1970; `MISSING` where absent.
-    changed_at : (capacity,) int64
-        `structure_version` at which the row last appeared, vanished or moved.
-    access_count, order, attached : (capacity,) int64
-        `order` is the serial number of insertion: unique, increasing; ties are broken by it. `attached`, drawn
-        from the same series, is that of the moment it got its parent: children of one parent are in its order.
-    directed : (capacity,) uint8
-        0 where the embedding had zero length.
     ids, texts, metas : lists of length `high_water`
         None in freed rows; None in `metas` also stands for {}.
     row_of : dict
@@ -104,64 +52,26 @@ class Columns:
         What keeps these memories, where a file does.
     """
 
-    radius: NDArray[np.float64]
-    level: NDArray[np.int32]
-    parent: NDArray[np.int32]
-    first_child: NDArray[np.int32]
-    last_child: NDArray[np.int32]
-    next_sibling: NDArray[np.int32]
-    prev_sibling: NDArray[np.int32]
-    t: NDArray[np.int64]
-    valid_from: NDArray[np.int64]
-    valid_until: NDArray[np.int64]
-    last_accessed: NDArray[np.int64]
-    access_count: NDArray[np.int64]
-    order: NDArray[np.int64]
-    attached: NDArray[np.int64]
-    changed_at: NDArray[np.int64]
-    directed: NDArray[np.uint8]
-    direction: NDArray[np.float64]
-    scan_direction: NDArray[np.float32]
-    embedding: NDArray[Any]
-
     def __init__(self, dim: int, lock: SharedLock | None = None) -> None:
-        self.dim = dim
+        super().__init__(dim)
         self.lock = SharedLock() if lock is None else lock
         self.undo: UndoLog | None = None
         self.file: LiveFile | ClosedFile | None = None
-        self.n = self.high_water = self.structure_version = self.value_version = 0
+        self.structure_version = self.value_version = 0
         self.ids: list[str | None] = []
         self.texts: list[str | None] = []
         self.metas: list[dict[str, Any] | None] = []
         self.row_of: dict[str, int] = {}
-        for name, (dtype, blank) in SCALARS.items():
-            setattr(self, name, np.full(0, blank, dtype))
-        for name, dtype in VECTORS.items():  # no row yet: a file may declare any dimension
-            setattr(self, name, np.zeros((0, dim), dtype))
-        self.embedding = np.zeros((0, dim), np.float32)
         self._next_order = 0
         self._journal: deque[tuple[int, Rows]] = deque(maxlen=JOURNAL_LENGTH)
         self._emptied_at = 0  # structure_version at which the last memory went
-        self._free_rows: list[int] = []
         self._dense = True  # row numbers are the order of insertion
         self._live = np.arange(0, dtype=np.int32)
         self._live_count: int | None = 0  # None: `_live` is out of date
-        # Dead references are swept out now and then: a WeakValueDictionary, which does it one by one, costs a
-        # search that returns ten records a third of its time.
-        self._records: dict[int, weakref.ref[StoredRecord]] = {}
-        self._sweep_at = LEAST_SWEEP
-        self._records_guard = threading.Lock()
+        self._records = HeldRecords(self)
+        self._meta_guard = threading.Lock()
 
     # --- rows -----------------------------------------------------------------------------------------
-
-    @property
-    def capacity(self) -> int:
-        return len(self.order)
-
-    @staticmethod
-    def scalar_names() -> list[str]:
-        """Fields of one number a row that are part of what a memory is."""
-        return [name for name in SCALARS if name != "changed_at"]
 
     def row(self, id: str) -> int:
         """Row of a memory; KeyError for an unknown id."""
@@ -181,23 +91,6 @@ class Columns:
         live = self._live[: self.n]
         live.flags.writeable = False
         return live
-
-    def reserve(self, count: int, embedding_dtype: Any = None) -> None:
-        """Make room for `count` more memories, so that nothing after it can run out of memory half-way."""
-        self._grow(self.high_water + max(0, count - len(self._free_rows)))
-        if embedding_dtype is not None:
-            self._grow_embedding(embedding_dtype)
-
-    def _grow_embedding(self, dtype: Any) -> None:
-        column = self.embedding
-        if self.high_water == 0:
-            self.embedding = np.empty((0, self.dim), dtype)  # the first batch makes the column
-            return
-        if column.dtype == dtype and len(column) >= self.capacity:
-            return
-        wider = np.promote_types(column.dtype, dtype)
-        if wider != column.dtype or len(column) < self.capacity:
-            self.embedding = self._grown_matrix(column, wider, self.capacity)
 
     def allocate(self, count: int, orders: NDArray[np.int64] | None = None) -> Rows:
         """`count` blank rows with consecutive (or these increasing) `order`; the caller fills them.
@@ -267,47 +160,19 @@ class Columns:
         self._live[self.n : end] = rows
         self._live_count = end
 
-    def _grow(self, needed: int) -> None:
-        if needed <= self.capacity:
-            return
-        capacity = max(needed, self.capacity + self.capacity // 2, LEAST_CAPACITY)
-        if capacity >= 2**31:
-            raise MemoryError("a store holds at most 2,147,483,647 memories")
-        used = self.high_water
-        grown: dict[str, NDArray[Any]] = {}
-        for name, (dtype, blank) in SCALARS.items():
-            grown[name] = np.full(capacity, blank, dtype)
-            grown[name][:used] = getattr(self, name)[:used]
-        for name, dtype in VECTORS.items():
-            grown[name] = self._grown_matrix(getattr(self, name), dtype, capacity)
-        for name, column in grown.items():  # all or none: they must not differ in length
-            setattr(self, name, column)
-
-    def _grown_matrix(self, old: NDArray[Any], dtype: Any, capacity: int) -> NDArray[Any]:
-        grown = np.empty((capacity, self.dim), dtype)
-        grown[: min(self.high_water, len(old))] = old[: self.high_water]
-        return grown
-
     def free(self, rows: Rows) -> None:
         """Forget a memory and, in `rows` after it, everything below it."""
         if self.undo is not None:
             self.undo.freeing(rows)
-        self._release(rows)
+        self._records.release(rows.tolist())
         self.detach(int(rows[0]))
         for row in rows.tolist():
             del self.row_of[self.name(row)]
         self._blank(rows)
 
-    def _release(self, rows: Rows) -> None:
-        for row in rows.tolist():  # all before any: a record also reads its parent's row
-            held = self._records.pop(row, None)
-            record = None if held is None else held()
-            if record is not None:
-                record.release()
-
     def discard(self, rows: Rows) -> None:
         """Undo `allocate`, whatever has been filled in since."""
-        self._release(rows)
+        self._records.release(rows.tolist())
         for row in reversed(rows.tolist()):
             self.detach(row)
             id = self.ids[row]
@@ -339,23 +204,6 @@ class Columns:
         self._live = np.arange(self.capacity, dtype=np.int32)
         self._dense, self._live_count = True, 0
         self._emptied_at = self.structure_version
-
-    def set_embeddings(self, rows: Rows, embeddings: NDArray[Any]) -> None:
-        """Keep what the embedder returned, (len(rows), dim) float32 or float64; after `reserve`.
-
-        The first batch of a store becomes the column itself, where it owns its memory.
-        """
-        first, last = int(rows[0]), int(rows[-1])
-        if len(self.embedding) == 0:
-            owned = embeddings.flags.owndata and embeddings.flags.writeable
-            self.embedding = embeddings if owned else embeddings.copy()
-            return
-        if len(rows) == 1:
-            self.embedding[first] = embeddings[0]
-        elif last - first == len(rows) - 1 and bool((rows[1:] > rows[:-1]).all()):
-            self.embedding[first : last + 1] = embeddings  # a slice, several times faster
-        else:
-            self.embedding[rows] = embeddings
 
     def set_objects(
         self,
@@ -470,7 +318,7 @@ class Columns:
         """The live metadata dict of a row."""
         meta = self.metas[row]
         if meta is None:
-            with self._records_guard:
+            with self._meta_guard:  # readers are many
                 meta = self.metas[row]
                 if meta is None:
                     meta = self.metas[row] = {}
@@ -482,33 +330,15 @@ class Columns:
 
     def record(self, row: int) -> StoredRecord:
         """The live record of a row: the same object as long as somebody holds it."""
-        held = self._records.get(row)
-        found = None if held is None else held()
-        if found is not None:
-            return found
-        with self._records_guard:
-            held = self._records.get(row)
-            found = None if held is None else held()
-            if found is None:
-                found = StoredRecord.bind(self, row)
-                self._records[row] = weakref.ref(found)
-                if len(self._records) >= self._sweep_at:
-                    self._sweep_records()
-            return found
+        return self._records.of(row)
 
     def held_record(self, row: int) -> StoredRecord | None:
         """The record of a row if somebody holds it."""
-        held = self._records.get(row)
-        return None if held is None else held()
+        return self._records.held(row)
 
     def rebind(self, row: int, record: StoredRecord) -> None:
         """A released record whose memory came back."""
-        record.bind_again(row)
-        self._records[row] = weakref.ref(record)
-
-    def _sweep_records(self) -> None:
-        self._records = {row: held for row, held in list(self._records.items()) if held() is not None}
-        self._sweep_at = max(LEAST_SWEEP, 2 * len(self._records))
+        self._records.rebind(row, record)
 
     def records(self, rows: Rows | Sequence[int]) -> list[StoredRecord]:
         return [self.record(row) for row in np.asarray(rows).tolist()]
@@ -554,7 +384,7 @@ class Columns:
         state = {
             k: v
             for k, v in self.__dict__.items()
-            if k not in ("lock", "undo", "file", "_records", "_records_guard", "_journal")
+            if k not in ("lock", "undo", "file", "_records", "_meta_guard", "_journal")
         }
         used = self.high_water
         for name in (*SCALARS, *VECTORS, "embedding"):
@@ -571,8 +401,8 @@ class Columns:
         self.undo = self.file = None
         self._live_count = self.n
         self._journal = deque(maxlen=JOURNAL_LENGTH)
-        self._records, self._sweep_at = {}, LEAST_SWEEP
-        self._records_guard = threading.Lock()
+        self._records = HeldRecords(self)
+        self._meta_guard = threading.Lock()
 
 
 def check_window(valid_from: int, valid_until: int, where: str) -> None:

@@ -26,7 +26,7 @@ from .undo import PLACE
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from .columns import Rows
+    from .arrays import Rows
 
 ITEM_KEYS: Final = frozenset(("text", "parent", "t", "id", "meta", "valid_from", "valid_until"))
 

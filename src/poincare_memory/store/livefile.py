@@ -33,7 +33,8 @@ from .persisting import accesses, persist
 from .undo import UndoLog
 
 if TYPE_CHECKING:
-    from .columns import Columns, Rows
+    from .arrays import Rows
+    from .columns import Columns
     from .state import Store
 
 logger = logging.getLogger("poincare_memory")
@@ -497,7 +498,9 @@ def take_turn(
                     "Try again, keep transactions short, or open with a longer busy_timeout"
                 ) from None
         except sqlite3.Error as error:
-            raise ValueError(f"{where}: not a memory store any more ({error}); nothing was changed") from error
+            raise ValueError(
+                f"{where}: not a memory store any more ({error}); nothing was changed"
+            ) from error
         time.sleep(nap * (0.5 + random.random()))
         nap = min(2 * nap, LONGEST_NAP)
 

@@ -15,7 +15,8 @@ from .archive import CheckedRecords, check_vectors, directions_of, narrow_if_exa
 from .undo import UndoLog
 
 if TYPE_CHECKING:
-    from .columns import Columns, Rows
+    from .arrays import Rows
+    from .columns import Columns
     from .sql import Found
     from .state import Store
 

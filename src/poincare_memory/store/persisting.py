@@ -16,7 +16,8 @@ from .placement import points
 from .undo import BORN, COUNTS, EMBEDDING, EXTRA, PARENT, POINT, VALUES
 
 if TYPE_CHECKING:
-    from .columns import Columns, Rows
+    from .arrays import Rows
+    from .columns import Columns
     from .state import Store
     from .undo import UndoLog
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from .._core import _kernels
 
 if TYPE_CHECKING:
-    from .columns import Columns, Rows
+    from .arrays import Rows
+    from .columns import Columns
     from .state import Store
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._core import _kernels
 
 if TYPE_CHECKING:
-    from .columns import Rows
+    from .arrays import Rows
     from .state import Metric, Store
 
 GRAPH_FROM_PASSING: Final = 4096  # below so many rows that pass, the scan is faster than a graph

@@ -16,7 +16,8 @@ from .weights import TimeColumns
 if TYPE_CHECKING:
     import pandas
 
-    from .columns import Columns, Rows
+    from .arrays import Rows
+    from .columns import Columns
 
 # Branches of the tree drawing
 FORK, LAST, PIPE, GAP = "├── ", "└── ", "│   ", "    "

@@ -26,7 +26,8 @@ from .state import finite, metric_name
 
 if TYPE_CHECKING:
     from ..index import Backend
-    from .columns import Columns, Rows
+    from .arrays import Rows
+    from .columns import Columns
     from .state import Metric, Store
 
 MODES: Final = ("nearest", "subtree", "children", "ancestors", "siblings", "cone")

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from .columns import Columns, Rows
+    from .arrays import Rows
+    from .columns import Columns
 
 # What of a memory changed, as bits.
 BORN: Final = 1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._core import _kernels
 from ..temporal.compiled import checked_weights, compile_policy
 from ..temporal.instants import from_micros
-from .columns import Rows
+from .arrays import Rows
 from .state import Store
 
 if TYPE_CHECKING:

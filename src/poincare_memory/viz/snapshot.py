@@ -16,7 +16,8 @@ from ..temporal.specs import policy_spec
 from .layout import directional_coordinates, radial_coordinates
 
 if TYPE_CHECKING:
-    from ..store.columns import Columns, Rows
+    from ..store.arrays import Rows
+    from ..store.columns import Columns
     from ..store.memory import Memory
 
 LAYOUTS = ("auto", "structural", "projection")

@@ -1,0 +1,165 @@
+"""Arrays that grow together: the storage of a store's columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import _kernels
+
+MISSING = _kernels.MISSING_INSTANT
+Rows = NDArray[np.int32]
+
+# field -> (dtype, what a new row holds); the two-dimensional ones are made apart
+SCALARS: dict[str, tuple[Any, Any]] = {
+    "radius": (np.float64, 0.0),
+    "level": (np.int32, 0),
+    "parent": (np.int32, -1),
+    "first_child": (np.int32, -1),
+    "last_child": (np.int32, -1),
+    "next_sibling": (np.int32, -1),
+    "prev_sibling": (np.int32, -1),
+    "t": (np.int64, MISSING),
+    "valid_from": (np.int64, MISSING),
+    "valid_until": (np.int64, MISSING),
+    "last_accessed": (np.int64, MISSING),
+    "access_count": (np.int64, 0),
+    "order": (np.int64, -1),
+    "attached": (np.int64, -1),
+    "changed_at": (np.int64, 0),
+    "directed": (np.uint8, 0),
+}
+VECTORS: dict[str, Any] = {"direction": np.float64, "scan_direction": np.float32}
+LEAST_CAPACITY = 8
+
+
+class Arrays:
+    """One array a field, of one length, in which `high_water` rows have been used.
+
+    Attributes
+    ----------
+    dim : int
+        Length of an embedding.
+    n : int
+        Live memories.
+    high_water : int
+        Rows below it have been used; a freed one has ``order == -1``.
+    direction : (capacity, dim) float64
+        Unit directions; a zero row where `directed` is 0.
+    scan_direction : (capacity, dim) float32
+        The same, rounded, for the scan.
+    embedding : (capacity, dim) float32 or float64
+        As the embedder returned them, at least `high_water` rows. The first batch fixes the type; a float64
+        one promotes the column.
+    radius : (capacity,) float64
+        Hyperbolic depth, computed from the level.
+    level : (capacity,) int32
+        0 at a root.
+    parent, first_child, last_child, next_sibling, prev_sibling : (capacity,) int32
+        Tree links as rows, -1 where there is none. Roots have no sibling links.
+    t, valid_from, valid_until, last_accessed : (capacity,) int64
+        UTC microseconds since 1970; `MISSING` where absent.
+    changed_at : (capacity,) int64
+        `structure_version` at which the row last appeared, vanished or moved.
+    access_count, order, attached : (capacity,) int64
+        `order` is the serial number of insertion: unique, increasing; ties are broken by it. `attached`, drawn
+        from the same series, is that of the moment it got its parent: children of one parent are in its order.
+    directed : (capacity,) uint8
+        0 where the embedding had zero length.
+    """
+
+    radius: NDArray[np.float64]
+    level: NDArray[np.int32]
+    parent: NDArray[np.int32]
+    first_child: NDArray[np.int32]
+    last_child: NDArray[np.int32]
+    next_sibling: NDArray[np.int32]
+    prev_sibling: NDArray[np.int32]
+    t: NDArray[np.int64]
+    valid_from: NDArray[np.int64]
+    valid_until: NDArray[np.int64]
+    last_accessed: NDArray[np.int64]
+    access_count: NDArray[np.int64]
+    order: NDArray[np.int64]
+    attached: NDArray[np.int64]
+    changed_at: NDArray[np.int64]
+    directed: NDArray[np.uint8]
+    direction: NDArray[np.float64]
+    scan_direction: NDArray[np.float32]
+    embedding: NDArray[Any]
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+        self.n = self.high_water = 0
+        self._free_rows: list[int] = []
+        for name, (dtype, blank) in SCALARS.items():
+            setattr(self, name, np.full(0, blank, dtype))
+        for name, dtype in VECTORS.items():  # no row yet: a file may declare any dimension
+            setattr(self, name, np.zeros((0, dim), dtype))
+        self.embedding = np.zeros((0, dim), np.float32)
+
+    @property
+    def capacity(self) -> int:
+        return len(self.order)
+
+    @staticmethod
+    def scalar_names() -> list[str]:
+        """Fields of one number a row that are part of what a memory is."""
+        return [name for name in SCALARS if name != "changed_at"]
+
+    def reserve(self, count: int, embedding_dtype: Any = None) -> None:
+        """Make room for `count` more memories, so that nothing after it can run out of memory half-way."""
+        self._grow(self.high_water + max(0, count - len(self._free_rows)))
+        if embedding_dtype is not None:
+            self._grow_embedding(embedding_dtype)
+
+    def _grow_embedding(self, dtype: Any) -> None:
+        column = self.embedding
+        if self.high_water == 0:
+            self.embedding = np.empty((0, self.dim), dtype)  # the first batch makes the column
+            return
+        if column.dtype == dtype and len(column) >= self.capacity:
+            return
+        wider = np.promote_types(column.dtype, dtype)
+        if wider != column.dtype or len(column) < self.capacity:
+            self.embedding = self._grown_matrix(column, wider, self.capacity)
+
+    def _grow(self, needed: int) -> None:
+        if needed <= self.capacity:
+            return
+        capacity = max(needed, self.capacity + self.capacity // 2, LEAST_CAPACITY)
+        if capacity >= 2**31:
+            raise MemoryError("a store holds at most 2,147,483,647 memories")
+        used = self.high_water
+        grown: dict[str, NDArray[Any]] = {}
+        for name, (dtype, blank) in SCALARS.items():
+            grown[name] = np.full(capacity, blank, dtype)
+            grown[name][:used] = getattr(self, name)[:used]
+        for name, dtype in VECTORS.items():
+            grown[name] = self._grown_matrix(getattr(self, name), dtype, capacity)
+        for name, column in grown.items():  # all or none: they must not differ in length
+            setattr(self, name, column)
+
+    def _grown_matrix(self, old: NDArray[Any], dtype: Any, capacity: int) -> NDArray[Any]:
+        grown = np.empty((capacity, self.dim), dtype)
+        grown[: min(self.high_water, len(old))] = old[: self.high_water]
+        return grown
+
+    def set_embeddings(self, rows: Rows, embeddings: NDArray[Any]) -> None:
+        """Keep what the embedder returned, (len(rows), dim) float32 or float64; after `reserve`.
+
+        The first batch of a store becomes the column itself, where it owns its memory.
+        """
+        first, last = int(rows[0]), int(rows[-1])
+        if len(self.embedding) == 0:
+            owned = embeddings.flags.owndata and embeddings.flags.writeable
+            self.embedding = embeddings if owned else embeddings.copy()
+            return
+        if len(rows) == 1:
+            self.embedding[first] = embeddings[0]
+        elif last - first == len(rows) - 1 and bool((rows[1:] > rows[:-1]).all()):
+            self.embedding[first : last + 1] = embeddings  # a slice, several times faster
+        else:
+            self.embedding[rows] = embeddings

@@ -1,0 +1,64 @@
+"""The records of a store that somebody holds: one object a row, as long as it is held."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING
+
+from .stored_record import StoredRecord
+
+if TYPE_CHECKING:
+    from .columns import Columns
+
+LEAST_SWEEP = 1024  # so many records are remembered before the dead among them are looked for
+
+
+class HeldRecords:
+    """Weak references by row.
+
+    Dead ones are swept out now and then: a `WeakValueDictionary`, which does it one by one, costs a search
+    that returns ten records a third of its time.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._by_row: dict[int, weakref.ref[StoredRecord]] = {}
+        self._sweep_at = LEAST_SWEEP
+        self._guard = threading.Lock()
+
+    def held(self, row: int) -> StoredRecord | None:
+        """The record of a row if somebody holds it."""
+        reference = self._by_row.get(row)
+        return None if reference is None else reference()
+
+    def of(self, row: int) -> StoredRecord:
+        """The record of a row, made where nobody holds one."""
+        found = self.held(row)
+        if found is not None:
+            return found
+        with self._guard:
+            found = self.held(row)
+            if found is None:
+                found = StoredRecord.bind(self._columns, row)
+                self._by_row[row] = weakref.ref(found)
+                if len(self._by_row) >= self._sweep_at:
+                    self._sweep()
+            return found
+
+    def rebind(self, row: int, record: StoredRecord) -> None:
+        """A released record whose memory came back."""
+        record.bind_again(row)
+        self._by_row[row] = weakref.ref(record)
+
+    def release(self, rows: list[int]) -> None:
+        """Let records keep their last values: their rows are about to be freed."""
+        for row in rows:  # all before any is freed: a record also reads its parent's row
+            record = self.held(row)
+            self._by_row.pop(row, None)
+            if record is not None:
+                record.release()
+
+    def _sweep(self) -> None:
+        self._by_row = {row: held for row, held in list(self._by_row.items()) if held() is not None}
+        self._sweep_at = max(LEAST_SWEEP, 2 * len(self._by_row))
