@@ -129,7 +129,8 @@ class Arrays:
     def _grow(self, needed: int) -> None:
         if needed <= self.capacity:
             return
-        capacity = max(needed, self.capacity + self.capacity // 2, LEAST_CAPACITY)
+        # Twice as much: what is not used yet is address space, no memory, and copying is what growth costs.
+        capacity = max(needed, 2 * self.capacity, LEAST_CAPACITY)
         if capacity >= 2**31:
             raise MemoryError("a store holds at most 2,147,483,647 memories")
         used = self.high_water
