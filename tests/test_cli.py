@@ -215,7 +215,7 @@ def test_any_terminal_can_show_a_tree(encoding: str, folder: Path) -> None:
 
 def test_texts_cannot_command_the_terminal(folder: Path, capsys) -> None:
     memory = Memory()
-    memory.add("red \x1b[31m alert \x07 \r\x9b2J\nsecond line", id="a")
+    memory.add("red \x1b[31m alert \x07 \r\x9b2J\nsecond line", id="a\nb\u2028c")
     memory.save("x.db")
     for argv in (["tree", "x.db"], ["search", "x.db", "alert"]):
         code, output, _ = run(capsys, *argv)

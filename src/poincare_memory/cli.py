@@ -84,10 +84,10 @@ def search(arguments: argparse.Namespace) -> None:
         arguments.query, k=arguments.k, mode=arguments.mode, root=arguments.root, touch=False
     )
     for hit in hits:
-        text = " ".join(hit.text.splitlines())
+        id, text = " ".join(hit.id.splitlines()), " ".join(hit.text.splitlines())
         _tell(
             f"{hit.score:8.3f}  d={hit.distance:5.2f}  w={hit.time_weight:.3f}  depth={hit.depth:.2f}  "
-            f"{hit.id}  {text}"
+            f"{id}  {text}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -318,3 +319,25 @@ def test_the_lower_sheet_is_refused_and_never_nan() -> None:
         BALL.from_lorentz(-X)
     for other in (X, X * (1 - 1e-16), np.nextafter(X, 0), -X):
         assert np.isfinite(lorentz_distance(X, other, 0.7))
+
+
+@pytest.mark.parametrize("factors", [(3, 1), (1, 1), (2, 3, 1), (5, 1, 1)])
+@pytest.mark.parametrize("points", [(4,), (3, 4), (1, 3, 4)])
+def test_factors_with_a_last_axis_of_one_broadcast_as_against_the_points(
+    factors: tuple[int, ...], points: tuple[int, ...]
+) -> None:
+    ball = PoincareBall()
+    r, x = np.linspace(0.1, 2, math.prod(factors)).reshape(factors), np.full(points, 0.1)
+    scaled = ball.mobius_scalar_mul(r, x)
+    assert scaled.shape == np.broadcast_shapes(factors, points)
+    depth = np.broadcast_to(ball.distance_to_origin(x)[..., np.newaxis] * r, (*scaled.shape[:-1], 1))
+    np.testing.assert_allclose(ball.distance_to_origin(scaled), depth[..., 0], atol=1e-12)
+
+
+def test_leading_axes_that_do_not_broadcast_are_named() -> None:
+    ball, x, y = PoincareBall(), np.zeros((3, 2)), np.zeros((2, 2))
+    for call in (ball.distance, ball.mobius_add, ball.logmap):
+        with pytest.raises(
+            ValueError, match=r"^x, y: expected leading axes that broadcast, got shapes \(3, 2\) and"
+        ):
+            call(x, y)

@@ -31,6 +31,12 @@ def test_fresher_never_scores_less(a: float, b: float, time_coef: float) -> None
     assert fresh <= stale
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, 0.0, -1.0, [1.0, 1.0]])
+def test_a_term_whose_coefficient_is_zero_is_left_out(value: float | list[float]) -> None:
+    assert combine([2.0], time_weights=value, time_coef=0).tolist() == [-2.0]
+    assert combine([2.0], depths=value, depth_bias=0).tolist() == [-2.0]
+
+
 @given(distance, distance, st.floats(0, 3))
 def test_depth_counts_by_its_bias(a: float, b: float, bias: float) -> None:
     shallow, deep = combine([1.0, 1.0], depths=sorted([a, b]), depth_bias=bias)

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poincare_memory import CallableEmbedder, HalfLife, HashingEmbedder, Memory, Product, ValidityWindow
+from poincare_memory import (
+    CallableEmbedder,
+    HalfLife,
+    HashingEmbedder,
+    Memory,
+    NoDecay,
+    Product,
+    ValidityWindow,
+)
 from poincare_memory.store import atomic, sqlite
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
@@ -201,10 +209,28 @@ BAD_CONFIGS = [
     ("embedder", {"type": "Mine", "dim": DIM}),
     ("embedder", {"type": "hashing", "dim": -1}),
     ("embedder", {"type": "hashing", "dim": 32, "ngram_range": [3, 5], "seed": 0}),
-    ("decay", {"type": "MyPolicy"}),
     ("decay", {"type": "half_life"}),
     ("decay", 3),
 ]
+
+
+def test_a_policy_of_ones_own_is_none_after_loading_unless_passed_again(tmp_path):
+    class Flat:
+        def weight(self, now, times, *lists):
+            return np.full(len(times), 0.5)
+
+    mem = filled(3)
+    mem.decay = Flat()
+    path = tmp_path / "m.db"
+    mem.save(path)
+    for load, source in ((Memory.load, path), (Memory.from_json, mem.to_json()), (Memory.open, path)):
+        with pytest.warns(RuntimeWarning, match="'Flat' is not a built-in one"):
+            loaded = load(source)
+        assert loaded.decay == NoDecay()
+        loaded.close()
+        again = load(source, decay=Flat())
+        assert isinstance(again.decay, Flat)
+        again.close()
 
 
 @pytest.mark.parametrize(("name", "value"), BAD_CONFIGS)

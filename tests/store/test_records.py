@@ -149,3 +149,10 @@ def test_millions_of_looks_leave_nothing_behind(mem: Memory) -> None:
     gc.collect()
     assert len(mem._store.columns._records._by_row) < 1100
     assert mem.get("a") is kept
+
+
+def test_vars_shows_the_fields(mem: Memory) -> None:
+    record = mem.get(mem.ids[0])
+    assert vars(record) == {
+        field.name: getattr(record, field.name) for field in dataclasses.fields(MemoryRecord)
+    }

@@ -106,7 +106,8 @@ def test_tree() -> None:
 def test_a_memory_is_one_line_of_the_tree(text: str) -> None:
     mem = Memory(CheapEmbedder())
     mem.add(text, id="x")
-    assert mem.tree() == "two lines  [x d=1.00]"
+    mem.add("one line", id=text)
+    assert mem.tree() == "two lines  [x d=1.00]\none line  [two lines d=1.00]"
 
 
 def test_repr_names_what_matters() -> None:

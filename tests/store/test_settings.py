@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def test_falsy_objects_are_kept() -> None:
 
 def test_fixed_for_life() -> None:
     mem = Memory()
-    for name in ("embedder", "ball", "projector", "dim"):
+    for name in ("ball", "projector", "dim"):
         with pytest.raises(AttributeError):
             setattr(mem, name, getattr(mem, name))
 
@@ -137,3 +138,93 @@ def test_the_clock_is_asked_once_for_every_memory_without_a_time() -> None:
     mem.add_many([{"text": "a"}, {"text": "b", "t": datetime(2020, 1, 1)}, {"text": "c"}])
     assert [record.t.second for record in mem] == [0, 0, 1]
     assert next(ticks) == 2
+
+
+def test_another_embedder_of_the_same_length_embeds_from_then_on() -> None:
+    mem = Memory(HashingEmbedder(dim=32))
+    mem.add("green tea", id="old")
+    before = mem.point("old")
+    mem.embedder = HashingEmbedder(dim=32, seed=7)
+    mem.add("green tea", id="new")
+    assert [hit.id for hit in mem.search("green tea", k=1)] == ["new"]
+    assert (mem.point("old") == before).all()
+    with pytest.raises(ValueError, match="dim 64, but this memory's vectors have 32"):
+        mem.embedder = HashingEmbedder(dim=64)
+    for wrong in (5, HashingEmbedder, len):
+        with pytest.raises(TypeError, match="embedder"):
+            mem.embedder = wrong  # type: ignore[assignment]
+    assert mem.embedder == HashingEmbedder(dim=32, seed=7)
+
+
+def test_an_embedder_set_in_a_transaction_that_fails_was_never_set() -> None:
+    mem = Memory(HashingEmbedder(dim=32))
+
+    def half_a_change() -> None:
+        with mem.transaction():
+            mem.embedder = HashingEmbedder(dim=32, seed=7)
+            mem.add("")
+
+    with pytest.raises(ValueError, match="text"):
+        half_a_change()
+    assert mem.embedder == HashingEmbedder(dim=32)
+
+
+def test_a_live_file_keeps_the_embedder_that_was_set(tmp_path: Path) -> None:
+    path = tmp_path / "live.db"
+    with Memory.open(path) as mem:
+        mem.embedder = HashingEmbedder(seed=7)
+    with Memory.open(path) as mem:
+        assert mem.embedder == HashingEmbedder(seed=7)
+
+
+class Counting(Memory):
+    """A subclass with state of its own."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.count = 0
+
+
+def test_a_loaded_subclass_is_constructed(tmp_path: Path) -> None:
+    mem = Counting(decay=HalfLife(3), base_depth=2.0, curvature=0.5)
+    mem.add("green tea", id="tea")
+    mem.save(tmp_path / "mem.db")
+    for loaded in (
+        Counting.load(tmp_path / "mem.db"),
+        Counting.from_json(mem.to_json()),
+        Counting.open(tmp_path / "live.db", base_depth=2.0, curvature=0.5),
+    ):
+        assert isinstance(loaded, Counting)
+        assert loaded.count == 0
+        assert (loaded.base_depth, loaded.ball.c) == (2.0, 0.5)
+        loaded.close()
+
+
+def test_a_subclass_may_place_queries_in_its_own_way() -> None:
+    class Synonyms(Memory):
+        def embed_query(self, query: str, depth: float | None = None) -> Any:
+            return super().embed_query(query.replace("chai", "tea"), depth)
+
+    mem = Synonyms()
+    mem.add_many([{"text": "green tea", "id": "tea"}, {"text": "tax filing", "id": "tax"}])
+    for metric in ("shell", "hyperbolic"):
+        (by_synonym,) = mem.search("green chai", k=1, metric=metric)
+        (by_name,) = Memory.from_json(mem.to_json()).search("green tea", k=1, metric=metric)
+        assert (by_synonym.id, by_synonym.depth) == ("tea", 1.0)
+        assert by_synonym.distance == pytest.approx(by_name.distance, abs=1e-7)
+
+
+def test_an_embedder_whose_length_changed_is_named_and_changes_nothing() -> None:
+    mem = Memory(HashingEmbedder(dim=32))
+    mem.add("green tea", id="tea")
+    mem.embedder.dim = 64  # type: ignore[misc]
+    for use in (
+        lambda: mem.add("tax"),
+        lambda: mem.add_many([{"text": "tax"}]),
+        lambda: mem.update("tea", text="tax"),
+        lambda: mem.search("tea"),
+        lambda: mem.embed_query("tea"),
+    ):
+        with pytest.raises(ValueError, match=r"HashingEmbedder\.dim is 64 by now, .* made with 32"):
+            use()
+    assert [record.text for record in mem] == ["green tea"]

@@ -62,7 +62,7 @@ def mapped(
             f"{names[0]}, {names[1]}: expected the same number of coordinates, "
             f"got shapes {x.shape} and {y.shape}"
         )
-    lead = lead_of(x, y)
+    lead = lead_of(x, y, names)
     if t is not None:
         lead = np.broadcast_shapes(lead, t.shape)
     dtype = common_type(x, y)

@@ -52,8 +52,13 @@ def common_type(*arrays: FloatArray) -> np.dtype[Any]:
     return np.result_type(*(array.dtype for array in arrays))
 
 
-def lead_of(x: FloatArray, y: FloatArray) -> tuple[int, ...]:
+def lead_of(x: FloatArray, y: FloatArray, names: tuple[str, str] = ("x", "y")) -> tuple[int, ...]:
     """The leading axes of a result: those of ``x`` and ``y``, broadcast.
+
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
 
     Examples
     --------
@@ -61,7 +66,14 @@ def lead_of(x: FloatArray, y: FloatArray) -> tuple[int, ...]:
     (4, 3)
     """
     shape, other = x.shape[:-1], y.shape[:-1]
-    return shape if shape == other or not other else np.broadcast_shapes(shape, other)
+    if shape == other or not other:
+        return shape
+    try:
+        return np.broadcast_shapes(shape, other)
+    except ValueError:
+        raise ValueError(
+            f"{names[0]}, {names[1]}: expected leading axes that broadcast, got shapes {x.shape} and {y.shape}"
+        ) from None
 
 
 def refuse_outside(points: FloatArray, row: int, curvature: float, name: str) -> None:
@@ -121,7 +133,7 @@ def paired(
             f"{names[0]}, {names[1]}: expected the same number of coordinates, "
             f"got shapes {x.shape} and {y.shape}"
         )
-    lead = lead_of(x, y)
+    lead = lead_of(x, y, names)
     out = np.empty(lead)
     if out.size == 0:
         return out

@@ -156,8 +156,7 @@ class PoincareBall:
         Parameters
         ----------
         r : float or array
-            Broadcasts against the leading axes of ``x``; a last axis of length 1 (as many axes as ``x``) is
-            understood as well.
+            Broadcasts against the leading axes of ``x``, or, with a last axis of length 1, against ``x`` itself.
         x : array of shape (..., d)
 
         Examples
@@ -167,7 +166,7 @@ class PoincareBall:
         """
         points = points_of(x)
         factor = np.asarray(r, dtype=np.float64)
-        if factor.ndim == points.ndim and factor.shape[-1] == 1:
+        if factor.ndim and factor.shape[-1] == 1 and factor.shape != points.shape[:-1]:
             factor = factor[..., 0]
         half_depth = self.sqrt_c / 2 * np.asarray(self._depths(points))
         return self._at_norm(points, np.tanh(factor * half_depth), stacklevel=3)

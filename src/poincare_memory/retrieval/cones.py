@@ -90,9 +90,13 @@ def in_cone(
 
 
 def _positive(K: float) -> float:
-    if not K > 0:
+    try:
+        number = float(K)
+    except (TypeError, ValueError):
+        raise TypeError(f"K: expected a positive number, got {K!r:.80}") from None
+    if not number > 0:
         raise ValueError(f"K: expected a positive number, got {K!r}")
-    return float(K)
+    return number
 
 
 def _energy(x: FloatArray, y: FloatArray, ball: PoincareBall, K: float) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ def combine(
     depths : array, optional
         Hyperbolic radii. Absent: no depth term.
     time_coef, depth_bias : float
-        Any sign.
+        Any sign; at 0 the term is left out, whatever its values.
 
     Examples
     --------
@@ -39,9 +39,9 @@ def combine(
     [-1.1931, -1.0]
     """
     score = -np.asarray(distances, dtype=np.float64)
-    if depths is not None:
+    if depths is not None and depth_bias:
         score = score + depth_bias * np.asarray(depths, dtype=np.float64)
-    if time_weights is not None:
+    if time_weights is not None and time_coef:
         weights = np.maximum(np.asarray(time_weights, dtype=np.float64), MIN_WEIGHT)
         score = score + time_coef * np.log(weights)
     return np.asarray(score)[()]

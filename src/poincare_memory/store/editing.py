@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
-from ..embed.embedding import embed_texts
 from ..temporal.instants import MISSING, optional_micros, to_micros
 from .columns import Columns, check_window
 from .metadata import check_unicode, copy_metadata
@@ -114,7 +113,7 @@ def add(
     check_window(start, end, "memory")
     batch.valid_from, batch.valid_until = start, end
     batch.t = store.now() if t is None else to_micros(t, "t")
-    return _commit(store, batch, embed_texts(store.embedder, batch.texts))[0]
+    return _commit(store, batch, store.embed(batch.texts))[0]
 
 
 def add_many(store: Store, items: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -130,7 +129,7 @@ def add_many(store: Store, items: Iterable[Mapping[str, Any]]) -> list[str]:
     store.look()
     batch = _gather(listed, store.columns.row_of)
     _convert_times(store, batch)
-    return _commit(store, batch, embed_texts(store.embedder, batch.texts))
+    return _commit(store, batch, store.embed(batch.texts))
 
 
 def _gather(items: list[Any], known: Mapping[str, int]) -> Batch:
@@ -297,7 +296,7 @@ def update(
     embeddings = None
     while True:
         if text is not None and text != columns.texts[row] and embeddings is None:
-            embeddings = embed_texts(store.embedder, [text])
+            embeddings = store.embed([text])
         with columns.changing():
             if int(columns.order[row]) != order:  # removed meanwhile
                 raise KeyError(id)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..embed.base import HashingEmbedder
-from ..embed.embedding import check_embedder, embed_texts
+from ..embed.embedding import check_embedder
 from ..embed.projection import BallProjector
 from ..geometry.numerics import FloatArray
 from ..geometry.poincare import PoincareBall
@@ -23,7 +23,7 @@ from .editing import UNSET, Unset
 from .placement import points
 from .records import MemoryRecord, SearchResult
 from .state import FORMAT_VERSION as FORMAT_VERSION
-from .state import Metric, Store
+from .state import SETTINGS, Metric, Store
 from .weights import TimeColumns
 
 if TYPE_CHECKING:
@@ -142,7 +142,12 @@ class Memory:
 
     @classmethod
     def _of(cls, store: Store) -> Memory:
-        memory = cls.__new__(cls)
+        """A memory around a store; a subclass with a constructor of its own is constructed."""
+        if cls.__init__ is Memory.__init__:
+            memory = cls.__new__(cls)
+        else:
+            settings = {name: getattr(store, name) for name in SETTINGS}
+            memory = cls(embedder=store.embedder, curvature=store.ball.c, **settings)
         memory._store = store
         return memory
 
@@ -150,8 +155,16 @@ class Memory:
 
     @property
     def embedder(self) -> Embedder:
-        """What turns texts into vectors; fixed."""
+        """What turns texts into vectors.
+
+        A new one, of the same `dim`, embeds what is added, updated or searched from then on; stored memories
+        keep their vectors.
+        """
         return self._store.embedder
+
+    @embedder.setter
+    def embedder(self, value: Embedder) -> None:
+        self._store.set_embedder(value)
 
     @property
     def ball(self) -> PoincareBall:
@@ -582,10 +595,13 @@ class Memory:
             touch=touch,
             use_index=use_index,
             oversample=oversample,
+            embed_query=None if type(self).embed_query is Memory.embed_query else self.embed_query,
         )
 
     def embed_query(self, query: str, depth: float | None = None) -> FloatArray:
         """The point of a free-text query, (dim,): direction from the embedder, `base_depth` deep by default.
+
+        A subclass may override it: `search` places queries by it.
 
         Examples
         --------
@@ -595,7 +611,7 @@ class Memory:
         2.0
         """
         store = self._store
-        embedding = embed_texts(store.embedder, [editing.checked_text(query)])[0]
+        embedding = store.embed([editing.checked_text(query)])[0]
         return store.projector.at_depth(embedding, store.base_depth if depth is None else depth)
 
     def build_index(self, backend: Backend = "auto") -> MIPSIndex:

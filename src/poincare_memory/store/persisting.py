@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..embed.specs import embedder_spec
 from ..temporal.instants import from_micros
 from ..temporal.specs import policy_spec
 from . import sql
@@ -57,6 +58,8 @@ def _config(settings: Mapping[str, Any]) -> dict[str, Any]:
     config = {name: value for name, value in settings.items() if name in SETTINGS_IN_FILES}
     if "decay" in settings:
         config["decay"] = policy_spec(settings["decay"])
+    if "embedder" in settings:
+        config["embedder"] = embedder_spec(settings["embedder"])
     return config
 
 

@@ -134,7 +134,12 @@ def _branches(children: Rows, indent: str) -> list[tuple[int, str, bool]]:
 
 
 def _label(columns: Columns, row: int, max_text: int) -> str:
-    text = " ".join(columns.texts[row].splitlines())  # type: ignore[union-attr]  # a line a memory
+    text = one_line(columns.texts[row])
     if len(text) > max_text:
         text = text[: max_text - 1] + "…"
-    return f"{text}  [{columns.ids[row]} d={columns.radius[row]:.2f}]"
+    return f"{text}  [{one_line(columns.ids[row])} d={columns.radius[row]:.2f}]"
+
+
+def one_line(text: str | None) -> str:
+    """A text or an id without line breaks: a line a memory, and none that is not there."""
+    return " ".join((text or "").splitlines())

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
-from ..embed.embedding import embed_texts
+from ..embed.embedding import as_embeddings
+from ..geometry.polar import radii_of
 from ..retrieval.filters import MetadataFilter, RecordFilter, compile_filter
 from ..temporal.compiled import checked_weights, compile_policy
 from ..temporal.instants import from_micros, to_micros
@@ -25,10 +26,15 @@ from .shell_index import ShellIndex
 from .state import finite, metric_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..geometry.numerics import FloatArray
     from ..index import Backend
     from .arrays import Rows
     from .columns import Columns
     from .state import Metric, Store
+
+    EmbedQuery = Callable[[str, float], FloatArray]
 
 MODES: Final = ("nearest", "subtree", "children", "ancestors", "siblings", "cone")
 
@@ -65,8 +71,12 @@ def search(
     touch: bool = True,
     use_index: bool | None = None,
     oversample: int = 8,
+    embed_query: EmbedQuery | None = None,
 ) -> list[SearchResult]:
-    """The k best memories by score; see `Memory.search`."""
+    """The k best memories by score; see `Memory.search`.
+
+    `embed_query` is that of a `Memory` subclass which places queries in its own way.
+    """
     store.look()
     request = _checked(
         store, query, k, mode, root, at_time, filters, metric, query_depth, touch, use_index, oversample
@@ -76,7 +86,7 @@ def search(
     # The clock is asked once; a search of the past still marks its results as accessed now.
     now = store.now() if request.at_time is None or request.touch else request.at_time
     moment = now if request.at_time is None else request.at_time
-    place = None if request.query is None else _place_query(store, request)
+    place = None if request.query is None else _place_query(store, request, embed_query)
     policy = store.decay
     factors = compile_policy(policy)
     if factors is not None and not isinstance(request.filter, RecordFilter):
@@ -154,12 +164,18 @@ def _whole(name: str, value: Any) -> int:
         raise TypeError(f"{name} must be a whole number, got {value!r:.80}") from None
 
 
-def _place_query(store: Store, request: Request) -> Query:
+def _place_query(store: Store, request: Request, embed_query: EmbedQuery | None) -> Query:
     assert request.query is not None
-    embedding = embed_texts(store.embedder, [request.query])[0]
+    radius = store.base_depth if request.metric == "shell" else request.query_depth
+    if embed_query is None:
+        embedding = store.embed([request.query])[0]
+    else:
+        point = embed_query(request.query, request.query_depth)
+        embedding = as_embeddings([point], 1, store.columns.dim, "embed_query")[0]
+        if request.metric == "hyperbolic":
+            radius = float(radii_of(embedding, store.ball.c))
     direction = np.empty(len(embedding))
     directed = _kernels.unit_direction(embedding, direction)
-    radius = store.base_depth if request.metric == "shell" else request.query_depth
     return Query(request.metric, direction if directed else None, radius)
 
 

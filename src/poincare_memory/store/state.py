@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from ..embed.embedding import check_embedder, embed_texts
 from ..temporal.instants import to_micros
 from .changes import ClosedFile, Look
 from .columns import Columns
@@ -15,6 +16,7 @@ from .lock import SharedLock
 if TYPE_CHECKING:
     from ..embed import BallProjector, Embedder
     from ..geometry import PoincareBall
+    from ..geometry.numerics import FloatArray
     from ..temporal import DecayPolicy
 
 Metric = Literal["shell", "hyperbolic"]
@@ -102,8 +104,10 @@ class Store:
 
     Attributes
     ----------
-    ball, projector, embedder
+    ball, projector
         Fixed for the life of the store.
+    embedder
+        Changed by `set_embedder`.
     base_depth, depth_step, inherit, cone_constrained, cone_k, metric, time_coef, depth_bias, decay, clock
         Settings as in `Memory`. A new value holds for what is placed or searched afterwards.
     columns : Columns
@@ -151,6 +155,31 @@ class Store:
                 undo.step(lambda: setattr(self, name, old))
                 undo.settings[name] = checked
             setattr(self, name, checked)
+
+    def embed(self, texts: list[str]) -> FloatArray:
+        """Embeddings of `texts`, (n, dim). Call it with no lock held: the embedder is the user's."""
+        embeddings = embed_texts(self.embedder, texts)
+        if embeddings.shape[1] != self.columns.dim:
+            raise ValueError(
+                f"{type(self.embedder).__name__}.dim is {embeddings.shape[1]} by now, but this memory was made "
+                f"with {self.columns.dim}"
+            )
+        return embeddings
+
+    def set_embedder(self, value: Any) -> None:
+        """Embed with another one from now on; what is stored keeps its vectors."""
+        checked = check_embedder(value)
+        if int(checked.dim) != self.columns.dim:
+            raise ValueError(
+                f"embedder has dim {checked.dim}, but this memory's vectors have {self.columns.dim}: "
+                "make a new Memory for it"
+            )
+        with self.columns.changing():
+            undo, old = self.columns.undo, self.embedder
+            if undo is not None:
+                undo.step(lambda: setattr(self, "embedder", old))
+                undo.settings["embedder"] = checked
+            self.embedder = checked
 
     def reading(self) -> Look:
         """Context manager: the columns, shared with other readers, other processes' writes taken in before."""

@@ -199,6 +199,11 @@ class StoredRecord(MemoryRecord):
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        """What `vars` shows, as of any other record."""
+        return {name: getattr(self, name) for name in FIELDS}
+
     def __repr__(self) -> str:
         return "MemoryRecord(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in FIELDS) + ")"
 

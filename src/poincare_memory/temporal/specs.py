@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,13 +46,17 @@ def policy_spec(policy: DecayPolicy) -> Spec:
 
 
 def policy_from_spec(spec: Mapping[str, Any]) -> DecayPolicy:
-    """Inverse of :func:`policy_spec`.
+    """Inverse of :func:`policy_spec`; a class of the user's own becomes :class:`NoDecay`.
 
     Raises
     ------
     ValueError
-        If the policy was a class of the user's own (pass ``decay=`` to load the file), or the value is not a
-        policy's.
+        If the value is not a policy's.
+
+    Warns
+    -----
+    RuntimeWarning
+        For each class of the user's own: pass ``decay=`` to load the file with it.
 
     Examples
     --------
@@ -93,9 +98,13 @@ def _leaf_from_spec(spec: Any) -> DecayPolicy:
         raise ValueError(f"decay policy: expected a JSON object with a type, got {spec!r:.80}")
     name = spec["type"]
     if name not in _BY_TYPE:
-        raise ValueError(
-            f"the decay policy {name!r} is not a built-in one and cannot be restored: pass decay= to load it"
+        warnings.warn(
+            f"the decay policy {name!r} is not a built-in one and cannot be restored: its memories do not decay "
+            "now. Pass decay= to load it",
+            RuntimeWarning,
+            stacklevel=2,
         )
+        return NoDecay()
     kind, parameters = _BY_TYPE[name]
     missing = [parameter for parameter in parameters if parameter not in spec]
     if missing:
