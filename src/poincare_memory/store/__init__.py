@@ -6,12 +6,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .errors import StoreBusyError as StoreBusyError
+    from .errors import StoreClosedError as StoreClosedError
+    from .errors import StoreWriteError as StoreWriteError
     from .memory import Memory as Memory
     from .records import MemoryRecord as MemoryRecord
     from .records import SearchResult as SearchResult
 
-_HOME = {"Memory": "memory", "MemoryRecord": "records", "SearchResult": "records"}
-__all__ = ["Memory", "MemoryRecord", "SearchResult"]
+_HOME = {
+    "Memory": "memory",
+    "MemoryRecord": "records",
+    "SearchResult": "records",
+    "StoreBusyError": "errors",
+    "StoreClosedError": "errors",
+    "StoreWriteError": "errors",
+}
+__all__ = ["Memory", "MemoryRecord", "SearchResult", "StoreBusyError", "StoreClosedError", "StoreWriteError"]
 
 
 def __getattr__(name: str) -> Any:

@@ -32,7 +32,7 @@ class Change:
         columns = self._columns
         if columns.lock.written_by_me():
             columns.lock.acquire_write()
-            self._mark = 0 if columns.undo is None else len(columns.undo)
+            self._mark = 0 if columns.undo is None else columns.undo.begin_part()
             return
         columns.lock.refuse_reader()
         if columns.file is None:
@@ -69,9 +69,7 @@ class Change:
 
     def _end(self) -> None:
         columns = self._columns
-        columns.undo = None
-        if columns.n == 0 and columns.high_water:
-            columns.start_over()
+        columns.end_undo()
         if columns.file is not None:
             columns.file.end()
         columns.lock.release_write()

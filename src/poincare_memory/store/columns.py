@@ -144,9 +144,11 @@ class Columns(Arrays):
     def resort(self) -> None:
         """Put everything that is sorted by `order` in order again, whatever rows came and went."""
         used = self.order[: self.high_water]
-        self._free_rows = np.flatnonzero(used < 0).tolist()
+        free = np.flatnonzero(used < 0).tolist()
+        waiting = set() if self.undo is None else set(self.undo.freed)
+        self._free_rows = [row for row in free if row not in waiting]
         self._dense, self._live_count = False, None
-        self.n = self.high_water - len(self._free_rows)
+        self.n = self.high_water - len(free)
         self.row_of = {self.name(row): row for row in self.live_rows().tolist()}
 
     def _append_live(self, rows: Rows) -> None:
@@ -168,7 +170,7 @@ class Columns(Arrays):
         self.detach(int(rows[0]))
         for row in rows.tolist():
             del self.row_of[self.name(row)]
-        self._blank(rows)
+        self._blank(rows, keep_free=self.undo is not None)
 
     def discard(self, rows: Rows) -> None:
         """Undo `allocate`, whatever has been filled in since."""
@@ -180,10 +182,11 @@ class Columns(Arrays):
                 del self.row_of[id]
         self._blank(rows)
 
-    def _blank(self, rows: Rows) -> None:
+    def _blank(self, rows: Rows, keep_free: bool = False) -> None:
         for row in rows.tolist():
             self.ids[row] = self.texts[row] = self.metas[row] = None
-            self._free_rows.append(row)
+        if not keep_free:
+            self._free_rows.extend(rows.tolist())
         at = int(rows[0]) if len(rows) == 1 else rows  # a scalar store is several times cheaper
         for name, (_, blank) in SCALARS.items():
             getattr(self, name)[at] = blank
@@ -191,6 +194,14 @@ class Columns(Arrays):
         self._dense, self._live_count = False, None
         self._changed_structure(rows)
         if self.n == 0 and self.undo is None:
+            self.start_over()
+
+    def end_undo(self) -> None:
+        """The log is used up: its rows may be used again."""
+        assert self.undo is not None
+        self._free_rows.extend(self.undo.freed)
+        self.undo = None
+        if self.n == 0 and self.high_water:
             self.start_over()
 
     def start_over(self) -> None:
@@ -323,7 +334,7 @@ class Columns(Arrays):
                 if meta is None:
                     meta = self.metas[row] = {}
         if self.undo is not None and self.lock.written_by_me():
-            self.undo.keep_meta(row, meta)
+            self.undo.keep_meta(meta)
         if self.file is not None:
             self.file.handed_out(int(self.order[row]), meta)
         return meta

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -295,18 +295,24 @@ def update(
         times["valid_until"] = optional_micros(valid_until, "valid_until")
     embeddings = None
     while True:
-        if text is not None and text != columns.texts[row] and embeddings is None:
-            embeddings = store.embed([text])
+        with store.reading():
+            is_new = text is not None and text != _text_now(columns, id, row, order)
+        if is_new and embeddings is None:
+            embeddings = store.embed([text])  # type: ignore[list-item]
         with columns.changing():
-            if int(columns.order[row]) != order:  # removed meanwhile
-                raise KeyError(id)
-            if text is not None and text != columns.texts[row] and embeddings is None:
+            if text is not None and text != _text_now(columns, id, row, order) and embeddings is None:
                 continue  # another text came meanwhile
             _change(store, row, id, text, embeddings, times)
             if meta is not None:
                 columns.before(_one(row), "meta")
                 columns.metas[row] = new_meta
             return
+
+
+def _text_now(columns: Columns, id: str, row: int, order: int) -> str:
+    if int(columns.order[row]) != order:
+        raise KeyError(id)  # removed meanwhile
+    return cast(str, columns.texts[row])
 
 
 def _change(

@@ -20,7 +20,7 @@ from ..temporal.policies import NoDecay
 from . import sql
 from .archive import SETTINGS_IN_FILES, config_of, empty_store
 from .errors import StoreWriteError
-from .livefile import LiveFile, adopt, take_turn
+from .livefile import LiveFile, adopt, refuse_orphaned, take_turn
 from .state import SETTINGS, Store, finite
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def open_store(
         raise ValueError(f"{file}: expected a file, found something else")
     if not file.parent.is_dir():
         raise FileNotFoundError(f"{file.parent}: no such folder")
+    refuse_orphaned(file)
     try:
         writer = sql.connect(file, "rwc" if create else "rw", timeout=patience)
     except sqlite3.OperationalError as error:

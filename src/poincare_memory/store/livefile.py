@@ -5,7 +5,7 @@ searches go on while another process writes. Readers ask the other, in microseco
 since they looked last; only then they read the log of changes and take in the records it names.
 
 SQLite is called only under `_turn` or `_asking`, or by whoever holds the columns' write lock: a fork, which waits
-for that lock, then finds SQLite at rest (see `_forget_parent`).
+for all three, finds SQLite at rest.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ..temporal.instants import MISSING
 from . import sql
 from .archive import checked_meta, parse_instant, take_settings
 from .errors import StoreBusyError, StoreClosedError, StoreReadError, StoreWriteError
+from .lock import FORK_PATIENCE_SECONDS
 from .merging import merge
 from .persisting import accesses, persist
 from .undo import UndoLog
@@ -35,13 +36,14 @@ from .undo import UndoLog
 if TYPE_CHECKING:
     from .arrays import Rows
     from .columns import Columns
+    from .lock import SharedLock
     from .state import Store
 
 logger = logging.getLogger("poincare_memory")
 
 FLUSH_AFTER_MEMORIES: Final = 1000  # accesses of so many memories are written at once
 FLUSH_AFTER_SECONDS: Final = 5.0
-LONGEST_NAP: Final = 0.02  # between two tries for the turn to write
+LONGEST_NAP: Final = 0.005  # between two tries for the turn to write
 
 
 class LiveFile:
@@ -63,6 +65,8 @@ class LiveFile:
         self._reader: sqlite3.Connection | None = None
         self._seen = -1  # data_version of the reader when it last looked
         self._seq = 0  # last entry of the log that was taken in
+        self._paused: SharedLock | None = None  # what a fork holds
+        self._orphaned = False
         self._must_compare = False  # the log does not lead from what was taken in to what there is
         self._cut_at = 0
         self._identity = (0, 0)
@@ -78,20 +82,22 @@ class LiveFile:
         """Read everything into an empty store and keep it up to date from now on."""
         self._store = weakref.ref(store)
         self._writer = writer
+        sql.never_wait(writer)
         weakref.finalize(store, self._finish)
         with store.lock.write():
             self._connect_reader()
             self._read_everything(store)
             store.columns.file = self
-            store.lock.inner = self._asking
 
     def _connect_reader(self) -> None:
         self._reader = sql.connect(self.path, "rw", self.busy_timeout)
-        self._identity = self._identity_now()
+        self._identity = identity(self.path)
 
-    def _identity_now(self) -> tuple[int, int]:
-        found = os.stat(self.path)
-        return found.st_dev, found.st_ino
+    def _close_connections(self) -> None:
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+        self._reader = self._writer = None
 
     def _reopen(self) -> None:
         """New connections, in a forked child or after the file was replaced."""
@@ -103,6 +109,8 @@ class LiveFile:
     def _open_reader(self) -> sqlite3.Connection:
         if self.closed:
             raise StoreClosedError(f"{self.where}: this memory was closed; open it again")
+        if self._orphaned:
+            raise StoreClosedError(orphaned(self.where))
         if self._reader is None:
             self._reopen()
         assert self._reader is not None
@@ -132,16 +140,13 @@ class LiveFile:
 
     def _is_replaced(self) -> bool:
         try:
-            return self._identity_now() != self._identity
+            return identity(self.path) != self._identity
         except FileNotFoundError:  # between the two steps of a replacement, or for good: a write will tell
             return False
 
     def _follow_replaced(self, columns: Columns) -> None:
         logger.warning("%s was replaced by another file; taking that in", self.where)
-        for connection in (self._reader, self._writer):
-            if connection is not None:
-                connection.close()
-        self._reader = self._writer = None
+        self._close_connections()
         self._must_compare = True
         self._pending.clear()
         self._metas.clear()
@@ -280,7 +285,7 @@ class LiveFile:
 
     def _check_place(self) -> None:
         try:
-            there = self._identity_now()
+            there = identity(self.path)
         except FileNotFoundError:
             raise StoreWriteError(
                 f"{self.where}: the file was removed or moved while it was open; nothing was changed"
@@ -295,7 +300,8 @@ class LiveFile:
         if not undo.marks and not undo.settings and not self._pending and not self._metas:
             return
         connection = self._writer
-        assert connection is not None
+        if connection is None:
+            raise StoreClosedError(orphaned(self.where))
         try:
             persist(connection, columns, undo, self._live_store(), self._pending)
             looked_at = self._write_metas(connection)
@@ -428,10 +434,7 @@ class LiveFile:
     def _let_go(self) -> None:
         with self._turn, self._asking:
             self.closed = True
-            for connection in (self._reader, self._writer):
-                if connection is not None:
-                    connection.close()
-            self._reader = self._writer = None
+            self._close_connections()
             self._pending.clear()
             self._metas.clear()
 
@@ -451,18 +454,53 @@ class LiveFile:
             self.end()
             self._let_go()
 
-    def _forget_parent(self) -> None:
-        """In a forked child: the parent's connections must neither be used nor closed, its accesses not written."""
-        self._turn, self._asking = threading.Lock(), threading.Lock()
+    # --- fork ---------------------------------------------------------------------------------------------
+
+    def pause(self, deadline: float) -> None:
+        """Before a fork: let what is under way end, and close the connections.
+
+        SQLite keeps in memory which locks a process has on a file. A child would believe that it has those of its
+        parent, so it may only be forked while there are none.
+        """
         store = None if self._store is None else self._store()
-        if store is not None:
-            store.lock.inner = self._asking
-        for connection in (self._reader, self._writer):
-            if connection is not None:
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # never closed, not even at exit
-        self._reader = self._writer = None
+        if self.closed or store is None or store.lock.held_by_me():
+            return
+        if self._turn.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            if store.lock.acquire_write(max(0.0, deadline - time.monotonic())):
+                self._asking.acquire()
+                self._close_connections()
+                self._paused = store.lock
+                return
+            self._turn.release()
+        logger.warning("%s: still being used; a child forked now cannot use it", self.where)
+
+    def resume(self) -> None:
+        """After a fork."""
+        lock = self._paused
+        if lock is not None:
+            self._paused = None
+            self._asking.release()
+            lock.release_write()
+            self._turn.release()
+
+    def resume_in_child(self) -> None:
+        """Connections are made anew when they are needed; what waits to be written, is the parent's."""
         self._pending.clear()
         self._metas.clear()
+        if self._paused is not None:
+            self.resume()
+            return
+        if self._reader is None:
+            return
+        store = None if self._store is None else self._store()
+        self._orphaned = True
+        _orphaned_files.add(self._identity)
+        self._turn, self._asking = threading.Lock(), threading.Lock()
+        if store is not None and store.lock.written_by_me():
+            self._turn.acquire()
+        for connection in (self._reader, self._writer):  # never closed, not even at exit
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        self._reader = self._writer = None
 
 
 def adopt(connection: sqlite3.Connection, where: str, patience: float) -> None:
@@ -522,10 +560,44 @@ UNHELD: Final = _count_references()  # references to a metadata dict that no use
 _every_file: weakref.WeakSet[LiveFile] = weakref.WeakSet()
 
 
+_orphaned_files: set[tuple[int, int]] = set()
+
+
+def refuse_orphaned(path: Path) -> None:
+    """A child that was forked while its parent used a file can never use it safely."""
+    if _orphaned_files and path.exists() and identity(path) in _orphaned_files:
+        raise StoreClosedError(orphaned(str(path)))
+
+
+def orphaned(where: str) -> str:
+    return f"{where}: this process was forked while the file was in use (inside a transaction?); use it elsewhere"
+
+
+def identity(path: Path) -> tuple[int, int]:
+    """Device and inode: another one is another file, whatever its name."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _before_fork() -> None:
+    deadline = time.monotonic() + FORK_PATIENCE_SECONDS
+    for file in list(_every_file):
+        file.pause(deadline)
+
+
+def _after_fork_in_parent() -> None:
+    for file in list(_every_file):
+        file.resume()
+
+
 def _after_fork_in_child() -> None:
     for file in list(_every_file):
-        file._forget_parent()
+        file.resume_in_child()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

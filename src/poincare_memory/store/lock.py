@@ -74,8 +74,6 @@ class SharedLock:
         self._writers_waiting: deque[int] = deque()  # threads, first come first served
         self._reading = _Reading(self)
         self._writing = _Writing(self)
-        # Taken briefly by whoever likes, also inside this lock; a fork waits for it too.
-        self.inner: threading.Lock | None = None
         _every_lock.add(self)
 
     def read(self) -> _Reading:
@@ -166,7 +164,6 @@ class SharedLock:
 
 _every_lock: weakref.WeakSet[SharedLock] = weakref.WeakSet()
 _held_for_fork: list[SharedLock] = []
-_inner_for_fork: list[threading.Lock] = []
 
 
 def _before_fork() -> None:
@@ -177,22 +174,16 @@ def _before_fork() -> None:
             continue
         if lock.acquire_write(max(0.0, deadline - time.monotonic())):
             _held_for_fork.append(lock)
-            if lock.inner is not None and lock.inner.acquire(timeout=max(0.0, deadline - time.monotonic())):
-                _inner_for_fork.append(lock.inner)
         else:
             logger.warning("a store was still being used after %g s; forking anyway", FORK_PATIENCE_SECONDS)
 
 
 def _after_fork_in_parent() -> None:
-    while _inner_for_fork:
-        _inner_for_fork.pop().release()
     while _held_for_fork:
         _held_for_fork.pop().release_write()
 
 
 def _after_fork_in_child() -> None:
-    while _inner_for_fork:
-        _inner_for_fork.pop().release()
     while _held_for_fork:
         _held_for_fork.pop().release_write()
     for lock in list(_every_lock):

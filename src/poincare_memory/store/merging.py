@@ -42,9 +42,7 @@ def merge(store: Store, found: Found, gone: Iterable[str], where: str) -> None:
         undo.back_to(0)
         raise
     finally:
-        columns.undo = None
-        if columns.n == 0 and columns.high_water:
-            columns.start_over()
+        columns.end_undo()
 
 
 class Plan:

@@ -107,6 +107,7 @@ def search(
 
 def build_index(store: Store, backend: Backend = "auto") -> ShellIndex:
     """Build, or build again, the index of a store; see `Memory.build_index`."""
+    store.look()
     with store.lock.write():  # so that no write falls between building and keeping in step
         index = store.index = ShellIndex(store, backend)
     return index

@@ -524,6 +524,11 @@ def write_ahead(connection: sqlite3.Connection, synchronous: str) -> str:
     return mode
 
 
+def never_wait(connection: sqlite3.Connection) -> None:
+    """Fail at once while others write."""
+    connection.execute("PRAGMA busy_timeout = 0")
+
+
 def small_pages(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA page_size = {LIVE_PAGE_SIZE}")
 

@@ -65,18 +65,18 @@ class UndoLog:
         Serial number of a memory (`Columns.order`) -> `Mark`, for all that were born or changed or are gone.
     settings : dict
         Settings of the store that were set.
+    freed : list of int
+        Rows that were freed. Their vectors stay where they are, so none is used again before the log ends.
     """
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._steps: list[Callable[[], None]] = []
-        self._metas_kept: set[int] = set()
-        self._undoing = False
+        self._metas: dict[int, dict[str, Any]] = {}  # handed out, by identity
+        self._undoing = self._came_back = False
         self.marks: dict[int, Mark] = {}
         self.settings: dict[str, Any] = {}
-
-    def __len__(self) -> int:
-        return len(self._steps)
+        self.freed: list[int] = []
 
     def step(self, take_back: Callable[[], None]) -> None:
         """Note how something outside the columns is taken back."""
@@ -114,19 +114,27 @@ class UndoLog:
         images = [(name, getattr(self._columns, name)[unique]) for name in LINKS]
         self._steps.append(lambda: self._put_back(unique, images))
 
-    def keep_meta(self, row: int, meta: dict[str, Any]) -> None:
+    def keep_meta(self, meta: dict[str, Any]) -> None:
         """A metadata dict is handed out: it may be changed in place."""
-        if row in self._metas_kept:
-            return
-        self._metas_kept.add(row)
+        if id(meta) not in self._metas:
+            self._keep_contents(meta)
+
+    def _keep_contents(self, meta: dict[str, Any]) -> None:
         before = copy.deepcopy(meta)
 
         def put_back() -> None:
             meta.clear()
             meta.update(before)
-            self._metas_kept.discard(row)
 
+        self._metas[id(meta)] = meta
         self._steps.append(put_back)
+
+    def begin_part(self) -> int:
+        """Where a part begins that may be taken back alone: an argument for `back_to`."""
+        start = len(self._steps)
+        for meta in list(self._metas.values()):  # whoever was given one may change it again
+            self._keep_contents(meta)
+        return start
 
     def allocated(self, rows: Rows) -> None:
         """These rows were just made."""
@@ -140,19 +148,25 @@ class UndoLog:
         """These rows are about to be freed."""
         self.mark(rows, 0)
         freed = FreedRows(self._columns, rows.copy())
-        self._steps.append(freed.put_back)
+        start = len(self.freed)
+        self.freed.extend(rows.tolist())
+
+        def put_back() -> None:
+            freed.put_back()
+            del self.freed[start:]
+            self._came_back = True
+
+        self._steps.append(put_back)
 
     def back_to(self, length: int) -> None:
         """Take back all but the first `length` steps."""
-        self._undoing, freed = True, False
+        self._undoing, self._came_back = True, False
         try:
             while len(self._steps) > length:
-                take_back = self._steps.pop()
-                take_back()
-                freed = freed or isinstance(getattr(take_back, "__self__", None), FreedRows)
+                self._steps.pop()()
         finally:
             self._undoing = False
-        if freed:
+        if self._came_back:
             self._columns.resort()
 
     def _put_back(self, rows: Rows, images: list[tuple[str, Any]]) -> None:
