@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -246,6 +247,8 @@ def in_child(work: Callable[[], None]) -> int:
         try:
             work()
             code = 0
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(code)
     return os.waitpid(pid, 0)[1]
@@ -301,6 +304,7 @@ def test_a_fork_inside_a_transaction_leaves_it_to_the_parent(tmp_path: Path) -> 
 def test_forks_while_threads_write(tmp_path: Path) -> None:
     mem = opened(tmp_path / "m.db", busy_timeout=30)
     mem.add("root", id="root")
+    mem.search("root")  # what it imports, no thread may be importing while the process forks
     over = threading.Event()
 
     def write() -> None:
