@@ -16,7 +16,6 @@ from poincare_memory import (
     HalfLife,
     HashingEmbedder,
     Memory,
-    NoDecay,
     Product,
     ValidityWindow,
 )
@@ -209,12 +208,13 @@ BAD_CONFIGS = [
     ("embedder", {"type": "Mine", "dim": DIM}),
     ("embedder", {"type": "hashing", "dim": -1}),
     ("embedder", {"type": "hashing", "dim": 32, "ngram_range": [3, 5], "seed": 0}),
+    ("decay", {"type": "MyPolicy"}),
     ("decay", {"type": "half_life"}),
     ("decay", 3),
 ]
 
 
-def test_a_policy_of_ones_own_is_none_after_loading_unless_passed_again(tmp_path):
+def test_a_policy_of_ones_own_must_be_passed_again(tmp_path):
     class Flat:
         def weight(self, now, times, *lists):
             return np.full(len(times), 0.5)
@@ -224,10 +224,8 @@ def test_a_policy_of_ones_own_is_none_after_loading_unless_passed_again(tmp_path
     path = tmp_path / "m.db"
     mem.save(path)
     for load, source in ((Memory.load, path), (Memory.from_json, mem.to_json()), (Memory.open, path)):
-        with pytest.warns(RuntimeWarning, match="'Flat' is not a built-in one"):
-            loaded = load(source)
-        assert loaded.decay == NoDecay()
-        loaded.close()
+        with pytest.raises(ValueError, match=r"'Flat' is not a built-in one.*pass decay="):
+            load(source)
         again = load(source, decay=Flat())
         assert isinstance(again.decay, Flat)
         again.close()

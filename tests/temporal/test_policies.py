@@ -229,19 +229,15 @@ def test_specs_restore_built_in_policies(policy: DecayPolicy) -> None:
     assert policy_from_spec(policy_spec(policy)) == policy
 
 
-def test_a_policy_of_ones_own_is_restored_as_none_and_said_to_be() -> None:
+def test_a_policy_of_ones_own_is_never_restored_as_something_else() -> None:
     class Slower(HalfLife):
         pass
 
     half_life = type("half_life", (), {"weight": lambda self, *lists: np.ones(0)})
     assert policy_spec(Slower(3)) == {"type": "Slower"}
-    for policy, restored in (
-        (Slower(3), NoDecay()),
-        (Product(HalfLife(3), Slower(3)), Product(HalfLife(3), NoDecay())),
-        (half_life(), NoDecay()),
-    ):
-        with pytest.warns(RuntimeWarning, match="Pass decay= to load it"):
-            assert policy_from_spec(policy_spec(policy)) == restored
+    for policy in (Slower(3), Product(HalfLife(3), Slower(3)), half_life()):
+        with pytest.raises(ValueError, match="pass decay= to load it"):
+            policy_from_spec(policy_spec(policy))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,17 +45,13 @@ def policy_spec(policy: DecayPolicy) -> Spec:
 
 
 def policy_from_spec(spec: Mapping[str, Any]) -> DecayPolicy:
-    """Inverse of :func:`policy_spec`; a class of the user's own becomes :class:`NoDecay`.
+    """Inverse of :func:`policy_spec`.
 
     Raises
     ------
     ValueError
-        If the value is not a policy's.
-
-    Warns
-    -----
-    RuntimeWarning
-        For each class of the user's own: pass ``decay=`` to load the file with it.
+        If the policy was a class of the user's own (pass ``decay=`` to load the file), or the value is not a
+        policy's.
 
     Examples
     --------
@@ -98,13 +93,9 @@ def _leaf_from_spec(spec: Any) -> DecayPolicy:
         raise ValueError(f"decay policy: expected a JSON object with a type, got {spec!r:.80}")
     name = spec["type"]
     if name not in _BY_TYPE:
-        warnings.warn(
-            f"the decay policy {name!r} is not a built-in one and cannot be restored: its memories do not decay "
-            "now. Pass decay= to load it",
-            RuntimeWarning,
-            stacklevel=2,
+        raise ValueError(
+            f"the decay policy {name!r} is not a built-in one and cannot be restored: pass decay= to load it"
         )
-        return NoDecay()
     kind, parameters = _BY_TYPE[name]
     missing = [parameter for parameter in parameters if parameter not in spec]
     if missing:
