@@ -48,6 +48,7 @@ hierarchy.evaluation
 hierarchy
 retrieval.cones
 retrieval.scoring
+retrieval.conditions
 retrieval.filters
 retrieval
 store.metadata

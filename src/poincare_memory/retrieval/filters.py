@@ -8,37 +8,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .conditions import Memories, Truth, compile_mapping
+
 if TYPE_CHECKING:
     from ..store.records import MemoryRecord
 
 __all__ = ["MetadataFilter", "RecordFilter", "compile_filter"]
 
 Mask = NDArray[np.uint8]
-Condition = Callable[[Sequence[Any]], NDArray[np.bool_]]
-"""A test of one metadata key: the values (None where a memory lacks the key) to one truth value each."""
-
-_PLAIN = (str, int, float, bool, type(None))
 
 
 class MetadataFilter:
-    """Conditions on metadata keys, all of which must hold.
+    """Conditions on metadata and on fields of the records.
 
     Examples
     --------
     >>> from poincare_memory.retrieval.filters import compile_filter
-    >>> compile_filter({"kind": "event", "year": 2026}).mask([{"kind": "event", "year": 2026.0}, None])
+    >>> compile_filter({"kind": "event", "year": {"$gte": 2026}}).mask([{"kind": "event", "year": 2026.0}, None])
     array([1, 0], dtype=uint8)
     """
 
-    def __init__(self, conditions: Iterable[tuple[Any, Condition]]) -> None:
-        self._conditions = list(conditions)
+    def __init__(self, condition: Callable[[Memories], Truth]) -> None:
+        self._condition = condition
 
-    def mask(self, metas: Sequence[Mapping[str, Any] | None]) -> Mask:
-        """1 where a memory with this metadata passes; None stands for no metadata."""
-        passes = np.ones(len(metas), dtype=bool)
-        for key, condition in self._conditions:
-            passes &= condition([None if meta is None else meta.get(key) for meta in metas])
-        return passes.view(np.uint8)
+    def mask(
+        self,
+        metas: Sequence[Mapping[str, Any] | None],
+        field: Callable[[str], NDArray[Any] | list[Any]] | None = None,
+    ) -> Mask:
+        """1 where a memory passes.
+
+        Parameters
+        ----------
+        metas : sequence of mapping or None
+            Metadata; None stands for none.
+        field : callable, optional
+            Gives the values of a record field, one a memory (see `conditions.FIELDS`); without it, only metadata
+            is looked at.
+        """
+        return self._condition(Memories(metas, field)).view(np.uint8)
 
 
 class RecordFilter:
@@ -53,51 +61,48 @@ class RecordFilter:
 
 
 def compile_filter(filters: Any) -> MetadataFilter | RecordFilter | None:
-    """A filter from a mapping of metadata keys to the values they must equal, or from a function of a record.
+    """A filter from a mapping of conditions, or from a function of a record.
 
-    A missing key counts as None. None, and a mapping without keys, let everything pass.
+    ``{"kind": "event"}`` asks for equality, where a missing key counts as None. Operators say more:
+
+    ========================== ==================================================================================
+    ``$eq $ne``                equal or not
+    ``$gt $gte $lt $lte``      greater, less; values that have no order (a string and a number) do not match
+    ``$in $nin``               among these values, or not
+    ``$exists``                True: the key is there; False: it is not
+    ``$contains``              a string has this part, a list this element, a mapping this key
+    ``$and $or $not``          lists of filters, and one filter; ``$not`` may also stand below a key
+    ========================== ==================================================================================
+
+    ``"user.id"`` looks into nested mappings (a key with that very name comes first). Where a memory has no
+    metadata of that name, ``t``, ``level``, ``parent``, ``access_count``, ``id`` and ``text`` are those of the
+    record. A datetime compares as an instant, with ISO 8601 strings too. A missing key matches ``$ne``, ``$nin``
+    and ``$exists: False`` only.
 
     Raises
     ------
     TypeError
-        For anything else.
+        For anything but a mapping, a function or None.
+    ValueError
+        For an unknown operator or an operand of the wrong kind, naming the place.
 
     Examples
     --------
     >>> from poincare_memory.retrieval.filters import compile_filter
     >>> compile_filter(None) is None
     True
-    """
+    >>> compile_filter({"n": {"$above": 3}})
+    Traceback (most recent call last):
+        ...
+    ValueError: filters['n']: unknown operator '$above'; known are $contains, $eq, $exists, $gt, $gte, $lt, $lte, $in, $ne, $nin, $not
+    """  # noqa: E501
     if filters is None:
         return None
     if isinstance(filters, Mapping):
-        if not filters:
-            return None
-        return MetadataFilter((key, equals(wanted)) for key, wanted in filters.items())
+        return MetadataFilter(compile_mapping(filters)) if filters else None
     if callable(filters):
         return RecordFilter(filters)
     raise TypeError(
         "filters: expected a mapping {metadata key: value} or a function of a record that returns True or "
         f"False, got {type(filters).__name__}: {filters!r:.80}"
     )
-
-
-def equals(wanted: Any) -> Condition:
-    """Whether a value equals `wanted`; arrays and other containers compare as a whole."""
-
-    def condition(values: Sequence[Any]) -> NDArray[np.bool_]:
-        if isinstance(wanted, _PLAIN):
-            try:
-                return np.fromiter([value == wanted for value in values], dtype=bool, count=len(values))
-            except ValueError:
-                pass  # a value that compares element by element, like an array
-        return np.fromiter((_equal(value, wanted) for value in values), dtype=bool, count=len(values))
-
-    return condition
-
-
-def _equal(value: Any, wanted: Any) -> bool:
-    try:
-        return bool(value == wanted)
-    except (ValueError, TypeError):
-        return bool(np.array_equal(value, wanted))

@@ -553,7 +553,8 @@ class Memory:
         at_time : datetime, optional
             The moment of the time weights (naive: UTC); the clock's time by default.
         filters : mapping or callable, optional
-            Metadata keys with the values they must have, or a function of the record that tells.
+            Metadata keys with the values they must have or with operators, ``{"n": {"$gte": 3}, "$or": [...]}``
+            (see `poincare_memory.retrieval.filters.compile_filter`), or a function of the record that tells.
         metric : {"shell", "hyperbolic"}, optional
             Instead of the memory's own.
         query_depth : float, optional

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .._core import _kernels
 from ..embed.embedding import as_embeddings
 from ..geometry.polar import radii_of
+from ..retrieval.conditions import NUMERIC_FIELDS
 from ..retrieval.filters import MetadataFilter, RecordFilter, compile_filter
 from ..temporal.compiled import checked_weights, compile_policy
 from ..temporal.instants import from_micros, to_micros
@@ -228,7 +229,20 @@ def _apply_metadata_filter(columns: Columns, request: Request, candidates: Candi
     metas = columns.metas
     if candidates.rows is not None:
         metas = [metas[row] for row in candidates.rows.tolist()]
-    candidates.mask = request.filter.mask(metas)
+
+    def field(name: str) -> NDArray[Any] | list[Any]:
+        rows = candidates.rows
+        if name == "parent":
+            ids, parents = columns.ids, columns.parent
+            chosen = parents[: candidates.count] if rows is None else parents[rows]
+            return [None if row < 0 else ids[row] for row in chosen.tolist()]
+        if name in NUMERIC_FIELDS:
+            column: NDArray[Any] = getattr(columns, name)
+            return column[: candidates.count] if rows is None else column[rows]
+        values: list[Any] = columns.ids if name == "id" else columns.texts
+        return values if rows is None else [values[row] for row in rows.tolist()]
+
+    candidates.mask = request.filter.mask(metas, field)
 
 
 def _asked_of_the_user(
