@@ -69,6 +69,7 @@ store.shell_index
 store.ranking
 store.search
 store.editing
+store.upserting
 store.reporting
 store.atomic
 store.archive

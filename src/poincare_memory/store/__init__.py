@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .errors import StoreBusyError as StoreBusyError
     from .errors import StoreClosedError as StoreClosedError
+    from .errors import StoreReadError as StoreReadError
     from .errors import StoreWriteError as StoreWriteError
     from .memory import Memory as Memory
     from .records import MemoryRecord as MemoryRecord
@@ -19,9 +20,18 @@ _HOME = {
     "SearchResult": "records",
     "StoreBusyError": "errors",
     "StoreClosedError": "errors",
+    "StoreReadError": "errors",
     "StoreWriteError": "errors",
 }
-__all__ = ["Memory", "MemoryRecord", "SearchResult", "StoreBusyError", "StoreClosedError", "StoreWriteError"]
+__all__ = [
+    "Memory",
+    "MemoryRecord",
+    "SearchResult",
+    "StoreBusyError",
+    "StoreClosedError",
+    "StoreReadError",
+    "StoreWriteError",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -54,6 +54,16 @@ class Batch:
         self.valid_from: Any = []
         self.valid_until: Any = []
 
+    def subset(self, numbers: list[int]) -> Batch:
+        """Some of them; their times are arrays by now."""
+        part = Batch()
+        for name in ("ids", "texts", "parents", "metas"):
+            values = getattr(self, name)
+            setattr(part, name, [values[i] for i in numbers])
+        for name in ("t", "valid_from", "valid_until"):
+            setattr(part, name, getattr(self, name)[numbers])
+        return part
+
 
 # --- checks -------------------------------------------------------------------------------------------
 
@@ -113,26 +123,31 @@ def add(
     check_window(start, end, "memory")
     batch.valid_from, batch.valid_until = start, end
     batch.t = store.now() if t is None else to_micros(t, "t")
-    return _commit(store, batch, store.embed(batch.texts))[0]
+    return commit(store, batch, store.embed(batch.texts))[0]
 
 
 def add_many(store: Store, items: Iterable[Mapping[str, Any]]) -> list[str]:
     """Store many memories with one call of the embedder; see `Memory.add_many`."""
+    listed = listed_items(items)
+    if not listed:
+        return []
+    store.look()
+    batch = gather(listed, store.columns.row_of)
+    convert_times(batch)
+    fill_in_now(store, batch)
+    return commit(store, batch, store.embed(batch.texts))
+
+
+def listed_items(items: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     if isinstance(items, str | bytes | Mapping):
         raise TypeError(
             f"items must be an iterable of dicts of add() arguments, got one {type(items).__name__}; "
             "wrap it in a list"
         )
-    listed = list(items)
-    if not listed:
-        return []
-    store.look()
-    batch = _gather(listed, store.columns.row_of)
-    _convert_times(store, batch)
-    return _commit(store, batch, store.embed(batch.texts))
+    return list(items)
 
 
-def _gather(items: list[Any], known: Mapping[str, int]) -> Batch:
+def gather(items: list[Any], known: Mapping[str, int], unique: bool = True) -> Batch:
     """Check items field by field: loops in C where every value is an ordinary one."""
     if set(map(type, items)) != {dict}:
         for number, item in enumerate(items):
@@ -152,7 +167,7 @@ def _gather(items: list[Any], known: Mapping[str, int]) -> Batch:
     if not _ordinary(batch.ids):
         batch.ids = _each(_checked_optional_id, batch.ids)
     batch.parents = [item.get("parent") for item in items]
-    _check_names(batch, known)
+    _check_names(batch, known, unique)
     batch.metas = [item.get("meta") for item in items]
     if set(map(type, batch.metas)) != {type(None)}:
         batch.metas = _each(copy_metadata, batch.metas)
@@ -181,19 +196,20 @@ def _checked_optional_id(id: Any) -> str | None:
     return None if id is None else checked_id(id)
 
 
-def _check_names(batch: Batch, known: Mapping[str, int]) -> None:
-    """Ids are new and differ; a parent is in the store or earlier in the batch."""
+def _check_names(batch: Batch, known: Mapping[str, int], unique: bool) -> None:
+    """Ids are new and differ, if they must; a parent is in the store or earlier in the batch."""
     seen: set[str | None] = set()
     for number, (id, parent) in enumerate(zip(batch.ids, batch.parents, strict=True)):
         if parent is not None and parent not in seen and parent not in known:
             raise KeyError(f"item {number}: unknown parent id {parent!r:.80}")
         if id is not None:
-            if id in seen or id in known:
+            if unique and (id in seen or id in known):
                 raise ValueError(f"item {number}: duplicate id {id!r:.80}")
             seen.add(id)
 
 
-def _convert_times(store: Store, batch: Batch) -> None:
+def convert_times(batch: Batch) -> None:
+    """Lists of datetimes to arrays of microseconds; `MISSING` where there is none."""
     for name in ("valid_from", "valid_until", "t"):
         given = tuple(getattr(batch, name))
         micros = np.empty(len(given), np.int64)
@@ -204,11 +220,16 @@ def _convert_times(store: Store, batch: Batch) -> None:
     if len(never):
         first = int(never[0])
         check_window(int(start[first]), int(end[first]), f"item {first}")
+
+
+def fill_in_now(store: Store, batch: Batch) -> None:
+    """The clock's time where none was given."""
     for i in np.flatnonzero(batch.t == MISSING).tolist():
         batch.t[i] = store.now()
 
 
-def _commit(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list[str]:
+def commit(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list[str]:
+    """Store a batch that was checked; returns the ids."""
     with store.columns.changing():
         columns = store.columns
         ids = _final_ids(columns, batch)
@@ -302,10 +323,7 @@ def update(
         with columns.changing():
             if text is not None and text != _text_now(columns, id, row, order) and embeddings is None:
                 continue  # another text came meanwhile
-            _change(store, row, id, text, embeddings, times)
-            if meta is not None:
-                columns.before(_one(row), "meta")
-                columns.metas[row] = new_meta
+            change(store, row, id, text, embeddings, None if meta is None else (new_meta,), times)
             return
 
 
@@ -315,9 +333,16 @@ def _text_now(columns: Columns, id: str, row: int, order: int) -> str:
     return cast(str, columns.texts[row])
 
 
-def _change(
-    store: Store, row: int, id: str, text: str | None, embeddings: NDArray[Any] | None, times: dict[str, int]
+def change(
+    store: Store,
+    row: int,
+    id: str,
+    text: str | None,
+    embeddings: NDArray[Any] | None,
+    meta: tuple[dict[str, Any] | None] | None,
+    times: dict[str, int],
 ) -> None:
+    """Set, inside a change, what is not None; `embeddings` is that of the text, (1, dim), where it is another."""
     columns, rows = store.columns, _one(row)
     check_window(
         times.get("valid_from", int(columns.valid_from[row])),
@@ -333,6 +358,9 @@ def _change(
     columns.before(rows, *times)
     for name, micros in times.items():
         getattr(columns, name)[row] = micros
+    if meta is not None:
+        columns.before(rows, "meta")
+        columns.metas[row] = meta[0]
     columns.changed()
 
 

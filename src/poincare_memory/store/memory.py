@@ -24,6 +24,7 @@ from .placement import points
 from .records import MemoryRecord, SearchResult
 from .state import FORMAT_VERSION as FORMAT_VERSION
 from .state import SETTINGS, Metric, Store
+from .upserting import OnDuplicate, add_many_or_keep, add_or_keep, checked_choice
 from .weights import TimeColumns
 
 if TYPE_CHECKING:
@@ -282,6 +283,8 @@ class Memory:
         meta: Mapping[str, Any] | None = None,
         valid_from: datetime | None = None,
         valid_until: datetime | None = None,
+        *,
+        on_duplicate: OnDuplicate = "error",
     ) -> str:
         """Store a memory; returns its id.
 
@@ -299,6 +302,9 @@ class Memory:
             JSON-like data of your own; copied.
         valid_from, valid_until : datetime, optional
             Bounds of validity, inclusive; None leaves a side open.
+        on_duplicate : {"error", "ignore", "update"}, default "error"
+            What happens where the id is in use: an error; nothing; or the memory takes what is passed (text,
+            parent, t, meta, bounds) and keeps the rest.
 
         Raises
         ------
@@ -317,15 +323,23 @@ class Memory:
         >>> mem.add("Prefers tea", id="tea", meta={"kind": "preference"})
         'tea'
         """
-        return editing.add(self._store, text, parent, t, id, meta, valid_from, valid_until)
+        if checked_choice(on_duplicate) == "error":
+            return editing.add(self._store, text, parent, t, id, meta, valid_from, valid_until)
+        item = {"text": text, "parent": parent, "t": t, "id": id, "meta": meta}
+        item |= {"valid_from": valid_from, "valid_until": valid_until}
+        return add_or_keep(self._store, item, on_duplicate)
 
-    def add_many(self, items: Iterable[Mapping[str, Any]]) -> list[str]:
+    def add_many(
+        self, items: Iterable[Mapping[str, Any]], *, on_duplicate: OnDuplicate = "error"
+    ) -> list[str]:
         """Store many memories with one call of the embedder, all or none; returns their ids in order.
 
         Parameters
         ----------
         items : iterable of mappings
             Arguments of `add`, one mapping a memory; a parent comes before its children.
+        on_duplicate : {"error", "ignore", "update"}, default "error"
+            As for `add`, item by item in their order: of two with one new id the first is added.
 
         Raises
         ------
@@ -339,7 +353,9 @@ class Memory:
         >>> mem.add_many([{"text": "Trips", "id": "trips"}, {"text": "Lisbon", "id": "l", "parent": "trips"}])
         ['trips', 'l']
         """
-        return editing.add_many(self._store, items)
+        if checked_choice(on_duplicate) == "error":
+            return editing.add_many(self._store, items)
+        return add_many_or_keep(self._store, items, on_duplicate)
 
     def update(
         self,
