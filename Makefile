@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BUILD_DIR := build/$(notdir $(VENV))
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake src -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: demo test test-long test-all-pythons lint format bench build clean
+.PHONY: demo test test-long test-all-pythons lint lint-rules lint-format lint-types lint-native format bench build clean
 
 demo: $(VENV)/.package
 	$(BIN)/poincare-memory demo -o demo
@@ -28,10 +28,18 @@ test-long: $(VENV)/.package $(VENV)/.test-tools
 test-all-pythons:
 	tools/test-all-pythons $(PYTEST_ARGS)
 
-lint: $(VENV)/.package $(VENV)/.lint-tools
+lint: lint-rules lint-format lint-types lint-native
+
+lint-rules: $(VENV)/.lint-tools
 	$(BIN)/ruff check .
+
+lint-format: $(VENV)/.lint-tools
 	$(BIN)/ruff format --check .
+
+lint-types: $(VENV)/.package $(VENV)/.lint-tools
 	$(BIN)/mypy
+
+lint-native: $(VENV)/.lint-tools
 	$(BIN)/clang-format --dry-run -Werror src/_core/*.hpp src/_core/*.cpp
 
 format: $(VENV)/.lint-tools

@@ -30,7 +30,8 @@ void check_radius(double radius) {
                               ", got " + std::to_string(radius));
 }
 
-void add_rows(Graph& graph, const Labels& labels, const Floats& directions, const Doubles& radii, int threads) {
+void add_rows(Graph& graph, const Labels& labels, const Floats& directions, const Doubles& radii,
+              int threads) {
     if (labels.ndim() != 1 || radii.ndim() != 1 || directions.ndim() != 2 ||
         directions.shape(1) != static_cast<py::ssize_t>(graph.dim()) ||
         directions.shape(0) != labels.shape(0) || radii.shape(0) != labels.shape(0))
@@ -56,8 +57,8 @@ void remove_rows(Graph& graph, const Labels& labels) {
     graph.remove(label, n);
 }
 
-py::tuple search_graph(const Graph& graph, const Floats& direction, double radius, std::size_t k, std::size_t ef,
-                 const py::object& allowed) {
+py::tuple search_graph(const Graph& graph, const Floats& direction, double radius, std::size_t k,
+                       std::size_t ef, const py::object& allowed) {
     if (direction.ndim() != 1 || direction.shape(0) != static_cast<py::ssize_t>(graph.dim()))
         throw py::value_error("direction: expected shape (" + std::to_string(graph.dim()) + ",)");
     check_radius(radius);

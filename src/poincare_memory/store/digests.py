@@ -24,7 +24,7 @@ def record_digest(values: Sequence[Any], point: bytes | memoryview, embedding: b
     --------
     >>> from poincare_memory.store.digests import record_digest
     >>> record_digest(("a", "hello", None), b"12345678", b"12345678")
-    2656186398
+    3378194607
     """
     return zlib.crc32(embedding, zlib.crc32(point, _of_texts(values)))
 
