@@ -392,7 +392,7 @@ def test_any_failure_keeps_the_old_file_and_leaves_no_other(tmp_path, monkeypatc
         (sqlite, "_write"),
         (sqlite, "fold_sidecars"),
         (atomic, "_flush"),
-        (atomic, "_keep_mode_and_owner"),
+        (atomic, "_keep_owner_and_mode"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, fail)

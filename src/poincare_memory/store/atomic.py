@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["replacing", "write_text"]
+__all__ = ["is_special", "replacing", "write_text"]
 
 
 @contextlib.contextmanager
@@ -30,10 +31,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     'hello'
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
+    _check_replaceable(target)
+    temporary = target.with_name(f".{target.name[:32]}.{secrets.token_hex(6)}.tmp")
     try:
+        _create(temporary, private=target.exists())
         yield temporary
-        _keep_mode_and_owner(target, temporary)
+        _keep_owner_and_mode(target, temporary)
         _flush(temporary)
         os.replace(temporary, target)
     except BaseException:
@@ -43,21 +46,50 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     _flush_folder(target.parent)
 
 
+def is_special(path: Path) -> bool:
+    """Whether there is something that is no file: a folder, a device, a pipe."""
+    return path.exists() and not path.is_file()
+
+
+def _check_replaceable(target: Path) -> None:
+    if is_special(target):
+        raise ValueError(f"{target}: expected a file, found something else")
+    if target.exists() and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file is read-only", str(target))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(target))
+
+
+def _create(temporary: Path, private: bool) -> None:
+    """An empty file; until it has the mode of the one it replaces, nobody else may read what is in it."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    os.close(os.open(temporary, flags, 0o600 if private else 0o666))
+
+
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write UTF-8 text in one step."""
-    with replacing(path) as temporary:
-        temporary.write_bytes(text.encode("utf-8"))
+    """Write UTF-8 text in one step; to a device or a pipe, which nothing can replace, as it is."""
+    data = text.encode("utf-8")
+    target = Path(os.path.realpath(path))
+    if is_special(target) and not target.is_dir():
+        with open(path, "wb") as stream:
+            stream.write(data)
+        return
+    with replacing(target) as temporary:
+        temporary.write_bytes(data)
 
 
-def _keep_mode_and_owner(target: Path, temporary: Path) -> None:
+def _keep_owner_and_mode(target: Path, temporary: Path) -> None:
     try:
         old = target.stat()
     except FileNotFoundError:
         return
-    os.chmod(temporary, stat.S_IMODE(old.st_mode))
     if hasattr(os, "chown"):
-        with contextlib.suppress(PermissionError):
+        try:
             os.chown(temporary, old.st_uid, old.st_gid)
+        except PermissionError:
+            with contextlib.suppress(PermissionError):
+                os.chown(temporary, -1, old.st_gid)
+    os.chmod(temporary, stat.S_IMODE(old.st_mode))
 
 
 def _flush(path: Path) -> None:

@@ -9,6 +9,8 @@ from .errors import StoreClosedError
 from .undo import UndoLog
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .columns import Columns
 
 
@@ -105,10 +107,13 @@ class ClosedFile:
         raise StoreClosedError("this memory was closed")
 
     notice = begin = commit = end = _refuse
-    touched = flush_if_due = add_pending = forget = forget_meta = _refuse
+    flush = touched = flush_if_due = add_pending = forget = forget_meta = _refuse
 
     def handed_out(self, order: int, meta: dict[str, Any]) -> None:
         pass
+
+    def is_at(self, path: Path) -> bool:
+        return False
 
     def close(self, columns: Columns) -> None:
         pass

@@ -19,7 +19,7 @@ from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
 from . import sql
 from .archive import SETTINGS_IN_FILES, config_of, empty_store
-from .errors import StoreWriteError
+from .errors import StoreBusyError, StoreWriteError
 from .livefile import LiveFile, adopt, refuse_orphaned, take_turn
 from .state import SETTINGS, Store, finite
 
@@ -82,6 +82,10 @@ def open_store(
         live.attach(store, writer)
     except sqlite3.OperationalError as error:
         writer.close()
+        if sql.is_busy(error):
+            raise StoreBusyError(
+                f"{file}: another program kept it locked for {patience:g} s; not opened"
+            ) from error
         raise StoreWriteError(f"{file}: cannot be opened for writing ({error})") from error
     except sqlite3.DatabaseError as error:
         writer.close()

@@ -99,6 +99,13 @@ class LiveFile:
                 connection.close()
         self._reader = self._writer = None
 
+    def is_at(self, path: Path) -> bool:
+        """Whether this is the file at `path`."""
+        try:
+            return identity(path) == identity(self.path)
+        except OSError:
+            return False
+
     def _reopen(self) -> None:
         """New connections, in a forked child or after the file was replaced."""
         self._writer = sql.connect(self.path, "rw", timeout=0)
@@ -245,7 +252,7 @@ class LiveFile:
     def _unreadable(self, error: sqlite3.Error) -> Exception:
         if not isinstance(error, sqlite3.OperationalError):
             return ValueError(f"{self.where}: not a readable memory store any more ({error})")
-        if is_busy(error):
+        if sql.is_busy(error):
             return StoreBusyError(f"{self.where}: another process kept the file; nothing was changed")
         return StoreReadError(f"{self.where}: cannot be read ({error}); nothing was changed")
 
@@ -528,7 +535,7 @@ def take_turn(
                 sql.begin_writing(connection())
             return
         except sqlite3.OperationalError as error:
-            if not is_busy(error):
+            if not sql.is_busy(error):
                 raise StoreWriteError(f"{where}: not written ({error}); nothing was changed") from error
             if time.monotonic() >= deadline:
                 raise StoreBusyError(
@@ -541,10 +548,6 @@ def take_turn(
             ) from error
         time.sleep(nap * (0.5 + random.random()))
         nap = min(2 * nap, LONGEST_NAP)
-
-
-def is_busy(error: sqlite3.OperationalError) -> bool:
-    return "locked" in str(error) or "busy" in str(error)
 
 
 def _count_references() -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -13,20 +15,43 @@ import numpy as np
 from .._core import _kernels
 from .archive import FIELDS, Archive, Block, Floats, archive_of, empty_store, store_of
 from .atomic import write_text
+from .sqlite import is_database, refuse_foreign
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
     from ..temporal.policies import DecayPolicy
     from .state import Store
 
+OF_A_MEMORY = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(config|records)"\s*:')
+
 
 def to_json(store: Store, path: str | os.PathLike[str] | None = None, indent: int | None = None) -> str:
-    """JSON text of a store; also written to `path`, in one step, where one is given."""
+    """JSON text of a store; also written to `path`, in one step, where one is given.
+
+    Raises
+    ------
+    ValueError
+        If `path` holds something that is neither a memory's JSON nor a store: it is left alone.
+    """
+    if path is not None:
+        _refuse_foreign(Path(os.path.realpath(path)))
     archive = archive_of(store)
     text = _compact(archive) if indent is None else _indented(archive, indent)
     if path is not None:
         write_text(path, text)
     return text
+
+
+def _refuse_foreign(target: Path) -> None:
+    if not target.is_file() or target.stat().st_size == 0:
+        return
+    if is_database(target):  # asked first: closing a database would drop the locks this process has on it
+        refuse_foreign(target)
+        return
+    with open(target, "rb") as file:
+        start = file.read(100)
+    if not OF_A_MEMORY.match(start):
+        raise ValueError(f"{target}: not replaced, because it is not a memory's JSON")
 
 
 def _compact(archive: Archive) -> str:

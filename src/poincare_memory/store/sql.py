@@ -22,6 +22,7 @@ from .digests import record_digest, settings_digest
 
 PAGE_SIZE: Final = 32768  # of saved files: a record with its vectors is several kilobytes
 LIVE_PAGE_SIZE: Final = 4096  # of live files: a small write touches few, small pages
+READ_PATIENCE: Final = 10.0  # seconds to wait for a program that keeps a file locked
 LOG_LENGTH: Final = 100_000  # entries of pm_change that are kept
 LOG_SLACK: Final = 20_000  # and how many more there may be before they are cut
 
@@ -120,9 +121,16 @@ LIVE_TRIGGERS: Final = {
 
 def connect(file: Path, mode: str, timeout: float) -> sqlite3.Connection:
     """Connection in autocommit; `mode` is "ro", "rw" or "rwc". Any thread may use it, one at a time."""
-    address = f"{file.absolute().as_uri()}?mode={mode}"
+    return _connected(file, f"mode={mode}", timeout)
+
+
+def _connected(file: Path, how: str, timeout: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        address, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False
+        f"{file.absolute().as_uri()}?{how}",
+        uri=True,
+        timeout=timeout,
+        isolation_level=None,
+        check_same_thread=False,
     )
     try:
         connection.execute("PRAGMA trusted_schema = OFF")  # what a hostile schema calls, runs nothing
@@ -134,8 +142,19 @@ def connect(file: Path, mode: str, timeout: float) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def reading(file: Path) -> Iterator[sqlite3.Connection]:
-    with contextlib.closing(connect(file, "ro", timeout=30)) as connection:
+    with contextlib.closing(connect(file, "ro", timeout=READ_PATIENCE)) as connection:
         yield connection
+
+
+@contextlib.contextmanager
+def peeking(file: Path) -> Iterator[sqlite3.Connection]:
+    """Read the file alone, without locks, and leave nothing beside it: it must not be changing."""
+    with contextlib.closing(_connected(file, "mode=ro&immutable=1", timeout=0)) as connection:
+        yield connection
+
+
+def is_busy(error: sqlite3.OperationalError) -> bool:
+    return "locked" in str(error) or "busy" in str(error)
 
 
 @contextlib.contextmanager
@@ -284,10 +303,28 @@ _PUT_DIGEST: Final = "INSERT OR REPLACE INTO pm_digest VALUES (?, ?, ?, ?)"
 CHUNK: Final = 64  # records that are read before their size is counted
 
 
-def count(connection: sqlite3.Connection) -> int:
-    """How many records there are."""
-    found: int = connection.execute("SELECT count(*) FROM records").fetchone()[0]
+def size(connection: sqlite3.Connection) -> int:
+    """Bytes of the file, its write-ahead log taken in."""
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+    return int(pages) * int(page_size)
+
+
+def count(connection: sqlite3.Connection, dim: int, where: str) -> int:
+    """How many records there are; ValueError where their vectors would not fit into the file.
+
+    A hostile tree, whose branches meet again, has more leaves than can be counted.
+    """
+    most = size(connection) // (16 * dim)
+    query = "SELECT count(*) FROM (SELECT 1 FROM records LIMIT ?)"
+    found: int = connection.execute(query, (most + 1,)).fetchone()[0]
+    if found > most:
+        raise _too_large(where)
     return found
+
+
+def _too_large(where: str) -> ValueError:
+    return ValueError(f"{where}: damaged: its records are larger than the file")
 
 
 def no_fields() -> dict[str, list[Any]]:
@@ -359,16 +396,14 @@ def _size_limited(connection: sqlite3.Connection, query: str, where: str) -> Ite
     A file cannot hold more than its size: what a hostile one makes out of nothing (a long default value for
     columns that its rows do not have, pages that many rows share) ends the reading, not the memory.
     """
-    (pages,) = connection.execute("PRAGMA page_count").fetchone()
-    (page_size,) = connection.execute("PRAGMA page_size").fetchone()
-    left = 2 * pages * page_size  # a database in UTF-16 may be read as longer UTF-8
+    left = 2 * size(connection)  # a database in UTF-16 may be read as longer UTF-8
     cursor = connection.execute(query)
     while chunk := cursor.fetchmany(CHUNK):
         for column in zip(*chunk, strict=True):
             with contextlib.suppress(TypeError):  # numbers have no length
                 left -= sum(map(len, filter(None, column)))
         if left < 0:
-            raise ValueError(f"{where}: damaged: its records are larger than the file")
+            raise _too_large(where)
         yield chunk
 
 

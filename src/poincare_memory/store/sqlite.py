@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 from collections.abc import Callable
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from . import sql
 from .archive import Archive, archive_of, store_of
-from .atomic import replacing
+from .atomic import is_special, replacing
+from .errors import StoreBusyError, StoreWriteError
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -29,13 +31,22 @@ def save(store: Store, path: str | os.PathLike[str]) -> None:
     ------
     ValueError
         If `path` holds something that is not a store: it is left alone.
+    OSError
+        If the file cannot be written; what was there is there still.
     """
     target = Path(os.path.realpath(path))
     refuse_foreign(target)
+    live = store.columns.file
+    if live is not None and live.is_at(target):  # its own file: all is there but what waits to be counted
+        live.flush(store.columns)
+        return
     archive = archive_of(store)
     with replacing(target) as temporary:
-        with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
-            _write(connection, archive)
+        try:
+            with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
+                _write(connection, archive)
+        except sqlite3.Error as error:
+            raise StoreWriteError(f"{target}: not written ({error}); it is as it was") from error
         fold_sidecars(target)
 
 
@@ -48,16 +59,29 @@ def _write(connection: sqlite3.Connection, archive: Archive) -> None:
     sql.commit(connection)
 
 
+def is_database(file: Path) -> bool:
+    """Whether SQLite takes it for a database, a store or not."""
+    try:
+        with sql.peeking(file) as connection:
+            sql.parts(connection)
+    except sqlite3.DatabaseError as error:
+        return isinstance(error, sqlite3.OperationalError)
+    return True
+
+
 def refuse_foreign(target: Path) -> None:
     """A file that is neither empty nor a store is somebody's: never replace it."""
+    if is_special(target):
+        raise ValueError(f"{target}: expected a file, found something else")
     if not target.exists() or target.stat().st_size == 0:
         return
-    if not target.is_file():
-        raise ValueError(f"{target}: expected a file, found something else")
     try:
-        with sql.reading(target) as connection:
+        with sql.peeking(target) as connection:  # another program's lock is no obstacle
             foreign = not sql.is_store(connection)
-    except sqlite3.DatabaseError as error:
+        if foreign:  # unless what it holds is still in its write-ahead log
+            with sql.reading(target) as connection:
+                foreign = not sql.is_store(connection)
+    except sqlite3.Error as error:
         raise ValueError(
             f"{target}: not replaced, because it is not a readable memory store ({error})"
         ) from error
@@ -95,13 +119,57 @@ def load(
     """
     file = Path(path)
     if not file.exists():
-        raise FileNotFoundError(f"{file}: no such file")
+        raise FileNotFoundError(errno.ENOENT, "no such file", str(file))
+    if is_special(file):
+        raise ValueError(f"{file}: expected a file, found something else")
+    where = str(file)
+
+    def store_from(connection: sqlite3.Connection) -> Store:
+        with sql.snapshot(connection):
+            return store_of(_read(connection, where), where, embedder=embedder, decay=decay, clock=clock)
+
     try:
-        with sql.reading(file) as connection, sql.snapshot(connection):
-            archive = _read(connection, str(file))
-            return store_of(archive, str(file), embedder=embedder, decay=decay, clock=clock)
+        store = _read_at_rest(file, store_from)
+        if store is None:
+            with sql.reading(file) as connection:
+                store = store_from(connection)
+    except sqlite3.OperationalError as error:
+        if sql.is_busy(error):
+            raise StoreBusyError(f"{file}: not read: another program keeps it locked") from error
+        raise ValueError(f"{file}: not a readable memory store ({error})") from error
     except sqlite3.Error as error:
         raise ValueError(f"{file}: not a readable memory store ({error})") from error
+    return store
+
+
+def _read_at_rest(file: Path, store_from: Callable[[sqlite3.Connection], Store]) -> Store | None:
+    """What is in a file that no program is writing; None where one may be.
+
+    Read without locks, and without the log that SQLite would make beside a file that was a live one: it would stay
+    there, and cannot be made in a folder that is read-only. Whether the file really was at rest shows afterwards.
+    """
+    before = _at_rest(file)
+    if before is None:
+        return None
+    try:
+        with sql.peeking(file) as connection:
+            store = store_from(connection)
+    except (ValueError, sqlite3.Error):
+        if _at_rest(file) == before:
+            raise
+        return None
+    return store if _at_rest(file) == before else None
+
+
+def _at_rest(file: Path) -> tuple[int, ...] | None:
+    """Tells one state of a file from another; None while there are journals beside it.
+
+    The file is not opened for this: closing it would drop the locks of the connections this process has to it.
+    """
+    if any(os.path.exists(f"{os.path.realpath(file)}{suffix}") for suffix in SIDECARS):
+        return None
+    found = os.stat(file)
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _read(connection: sqlite3.Connection, where: str) -> Archive:
@@ -109,5 +177,6 @@ def _read(connection: sqlite3.Connection, where: str) -> Archive:
         raise ValueError(f"{where}: not a memory store: it has no tables config and records")
     config = sql.read_config(connection, where)
     fields = sql.no_fields()
-    vectors = sql.read(connection, fields, sql.checked_dim(config, where), where)
-    return Archive(config, fields, vectors, sql.count(connection))
+    dim = sql.checked_dim(config, where)
+    vectors = sql.read(connection, fields, dim, where)
+    return Archive(config, fields, vectors, sql.count(connection, dim, where))
