@@ -221,6 +221,8 @@ def _at_least(name: str, value: int, least: int) -> int:
 def checked_points(points: FloatArray, ball: PoincareBall, what: str = "points") -> FloatArray:
     """A float64 copy of points that are finite and inside the ball."""
     array = np.array(points, dtype=np.float64, order="C", copy=True)
+    if array.shape == (0,):  # an empty list
+        array = array.reshape(0, 0)
     if array.ndim != 2:
         raise ValueError(f"{what}: expected shape (n, d), got {array.shape}")
     finite = np.isfinite(array).all(axis=1)
