@@ -341,3 +341,8 @@ def test_leading_axes_that_do_not_broadcast_are_named() -> None:
             ValueError, match=r"^x, y: expected leading axes that broadcast, got shapes \(3, 2\) and"
         ):
             call(x, y)
+
+
+def test_a_curvature_that_no_float_holds_is_a_value_error() -> None:
+    with pytest.raises(ValueError, match="curvature"):
+        PoincareBall(10**400)

@@ -4,7 +4,6 @@ import json
 import os
 import sqlite3
 import stat
-import threading
 from datetime import datetime, timedelta, timezone
 
 import numpy as np
@@ -451,28 +450,6 @@ def test_meta_changed_to_what_json_cannot_hold_is_an_error_that_names_it(tmp_pat
         with pytest.raises(TypeError, match=r"n0.*when"):
             write()
     assert path.read_bytes() == before
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
-def test_what_is_no_file_is_never_replaced_by_one(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    mem = filled(2)
-    with pytest.raises(ValueError, match="expected a file"):
-        mem.save(pipe)
-    with pytest.raises(ValueError, match="expected a file"):
-        mem.save(tmp_path)
-    with pytest.raises(IsADirectoryError):
-        mem.to_json(tmp_path)
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-    received = []
-    reader = threading.Thread(target=lambda: received.append(pipe.read_text("utf-8")))
-    reader.start()
-    text = mem.to_json(pipe)
-    reader.join(10)
-    assert received == [text]
-    assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert os.listdir(tmp_path) == ["pipe"]
 
 
 def test_a_target_in_a_missing_folder_is_named(tmp_path):

@@ -260,3 +260,15 @@ def test_a_policy_of_ones_own_is_never_restored_as_something_else() -> None:
 def test_damaged_specs_are_value_errors(spec: Any) -> None:
     with pytest.raises(ValueError, match="decay policy"):
         policy_from_spec(spec)
+
+
+def test_integers_that_no_float_holds_are_value_errors() -> None:
+    for kind, name in (
+        (HalfLife, "hours"),
+        (Ebbinghaus, "stability_hours"),
+        (ValidityWindow, "outside_weight"),
+    ):
+        with pytest.raises(ValueError, match=name):
+            kind(10**400)
+    with pytest.raises(ValueError, match="boost_per_access"):
+        Ebbinghaus(1, 10**400)

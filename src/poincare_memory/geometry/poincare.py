@@ -63,7 +63,10 @@ class PoincareBall:
     def __post_init__(self) -> None:
         if not isinstance(self.curvature, numbers.Real):
             raise TypeError(f"curvature: expected a real number, got {self.curvature!r}")
-        curvature = float(self.curvature)
+        try:
+            curvature = float(self.curvature)
+        except OverflowError:
+            raise ValueError("curvature: expected a positive finite number, got one beyond 1e308") from None
         if not 0 < curvature < math.inf:
             raise ValueError(f"curvature: expected a positive finite number, got {curvature!r}")
         object.__setattr__(self, "curvature", curvature)

@@ -17,8 +17,13 @@ def checked_number(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}: expected a number, got {type(value).__name__} {value!r:.80}")
     number = value if isinstance(value, (int, float)) else float(value)
-    if math.isnan(number):
-        raise ValueError(f"{name}: expected a number, got nan")
+    try:
+        if math.isnan(number):
+            raise ValueError(f"{name}: expected a number, got nan")
+    except OverflowError:
+        raise ValueError(
+            f"{name}: expected a number that a float holds, got an integer beyond 1e308"
+        ) from None
     return number
 
 
