@@ -110,6 +110,8 @@ def perform(memory: Memory, operation: Operation) -> None:
         memory.add_many([{"t": NOW, **item} for item in operation["items"]])
     elif kind == "update":
         changes = dict(operation["changes"])
+        seen = memory.get(operation["id"]).meta  # handed out, and perhaps replaced by the update
+        assert isinstance(seen, dict)
         if "t" in changes:
             changes["t"] = NOW + timedelta(seconds=changes["t"])
         memory.update(operation["id"], **changes)

@@ -330,6 +330,21 @@ def test_metadata_changed_in_place_is_written_with_the_next_change(tmp_path):
         assert other.get("leg").meta == {"side": ["left", "right"]}
 
 
+def test_metadata_that_was_replaced_is_not_written_over_what_replaced_it(tmp_path):
+    path = tmp_path / "live.db"
+    with Memory.open(path) as memory, Memory.open(path) as other:
+        memory.add("note", id="a", meta={"n": 0})
+        for n, each in enumerate((memory, memory, other, memory, other)):
+            with each.transaction():
+                seen = each.get("a").meta
+                assert seen == {"n": n}
+                each.update("a", meta={"n": n + 1})
+            seen["n"] = -1  # nobody's any more
+            assert Memory.load(path).get("a").meta == {"n": n + 1}
+            each.add(f"another {n}")
+            assert Memory.load(path).get("a").meta == {"n": n + 1}
+
+
 def test_metadata_that_nobody_holds_is_not_kept_track_of(tmp_path):
     mem = filled(opened(tmp_path / "m.db"))
     held = mem.get("leg").meta

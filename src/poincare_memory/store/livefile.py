@@ -311,7 +311,7 @@ class LiveFile:
             raise StoreClosedError(orphaned(self.where))
         try:
             persist(connection, columns, undo, self._live_store(), self._pending)
-            looked_at = self._write_metas(connection)
+            looked_at = self._write_metas(connection, columns)
             last = sql.last_change(connection)
             if last - self._cut_at > sql.LOG_LENGTH + sql.LOG_SLACK:
                 sql.cut_log(connection, last)
@@ -407,8 +407,11 @@ class LiveFile:
         """A metadata dict may be changed in place from now on; what it holds is written with the next change."""
         self._metas[order] = meta
 
-    def _write_metas(self, connection: sqlite3.Connection) -> list[int]:
-        """Write handed-out metadata that differs from the file's; which of it nobody holds any more."""
+    def _write_metas(self, connection: sqlite3.Connection, columns: Columns | None = None) -> list[int]:
+        """Write handed-out metadata that differs from the file's; which of it nobody holds any more.
+
+        Where there are `columns`, only what still is a memory's metadata: an update may have put other in its place.
+        """
         changed, idle = [], []
         for pos, meta in list(self._metas.items()):
             found = sql.meta_at(connection, pos)
@@ -416,6 +419,9 @@ class LiveFile:
                 idle.append(pos)
                 continue
             id, kept = found
+            if columns is not None and not _is_meta_of(columns, id, meta):
+                idle.append(pos)
+                continue
             text = sql.meta_text(checked_meta(meta, id))
             if text != kept and not (kept is None and not meta):
                 changed.append((text, pos))
@@ -574,6 +580,11 @@ def refuse_orphaned(path: Path) -> None:
 
 def orphaned(where: str) -> str:
     return f"{where}: this process was forked while the file was in use (inside a transaction?); use it elsewhere"
+
+
+def _is_meta_of(columns: Columns, id: str, meta: dict[str, Any]) -> bool:
+    row = columns.row_of.get(id)
+    return row is not None and columns.metas[row] is meta
 
 
 def identity(path: Path) -> tuple[int, int]:
