@@ -70,7 +70,7 @@ small = new_memory()
 small.add("small", id="s")
 small.save(saved)
 good, there = open(saved, "rb").read(), sorted(os.listdir(os.path.dirname(path)))
-limit(4_000)
+limit(1_000)
 for write in (twin.save, twin.to_json):
     try:
         write(saved)
