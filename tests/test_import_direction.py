@@ -79,7 +79,9 @@ store.sqlite
 store.portable
 store.merging
 store.persisting
+store.identity
 store.livefile
+store.reembedding
 store.live
 viz.layout
 viz.snapshot

@@ -256,7 +256,7 @@ def empty_store(
     if not isinstance(dim, int) or isinstance(dim, bool) or dim < 1:
         raise ValueError(f"{where}: config: dim: expected an integer of at least 1, got {dim!r}")
     try:
-        used = _embedder_of(config, embedder)
+        used = embedder_of(config, embedder)
         if int(used.dim) != dim:
             raise ValueError(f"embedder dimension {used.dim} does not match the saved dimension {dim}")
         return Store(
@@ -270,7 +270,8 @@ def empty_store(
         raise ValueError(f"{where}: config: {error}") from error
 
 
-def _embedder_of(config: Mapping[str, Any], embedder: Embedder | None) -> Embedder:
+def embedder_of(config: Mapping[str, Any], embedder: Embedder | None) -> Embedder:
+    """The embedder that was passed, or the one that a file tells of."""
     if embedder is None:
         return embedder_from_spec(config.get("embedder", {}))
     return check_embedder(embedder)

@@ -115,6 +115,13 @@ class Arrays:
         if embedding_dtype is not None:
             self._grow_embedding(embedding_dtype)
 
+    def change_dim(self, dim: int) -> None:
+        """Blank vectors of another length; whoever asks for it fills them."""
+        self.dim = dim
+        for name, dtype in VECTORS.items():
+            setattr(self, name, np.zeros((self.capacity, dim), dtype))
+        self.embedding = np.zeros((self.capacity, dim), np.float32)
+
     def _grow_embedding(self, dtype: Any) -> None:
         column = self.embedding
         if self.high_water == 0:

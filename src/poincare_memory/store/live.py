@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any, Final
 from ..embed.base import HashingEmbedder
 from ..embed.embedding import check_embedder
 from ..embed.projection import BallProjector
+from ..embed.specs import embedder_spec
 from ..geometry.poincare import PoincareBall
 from ..retrieval.cones import DEFAULT_K
 from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
 from . import sql
-from .archive import SETTINGS_IN_FILES, config_of, empty_store
+from .archive import SETTINGS_IN_FILES, config_of, embedder_of, empty_store
 from .errors import StoreBusyError, StoreWriteError
+from .identity import EMBEDDER, difference, from_text, identity_of, to_text
 from .livefile import LiveFile, adopt, refuse_orphaned, take_turn
+from .reembedding import Progress
+from .reembedding import reembed as reembed_file
 from .state import SETTINGS, Store, finite
 
 if TYPE_CHECKING:
@@ -50,6 +54,8 @@ def open_store(
     create: bool = True,
     synchronous: str = "normal",
     busy_timeout: float = 5.0,
+    reembed: bool = False,
+    progress: Progress = None,
     settings: Mapping[str, Any],
 ) -> Store:
     """Store behind a file; see `Memory.open`."""
@@ -75,7 +81,10 @@ def open_store(
         raise StoreWriteError(f"{file}: cannot be opened for writing ({error})") from error
     try:
         config = _prepared(writer, file, embedder, decay, synchronous, patience, settings, create)
-        store = empty_store(config, str(file), embedder=embedder, decay=decay, clock=clock)
+        used = embedder_of(config, embedder)
+        if _settle_embedder(writer, str(file), patience, config, used, reembed, progress):
+            config = sql.read_config(writer, str(file))
+        store = empty_store(config, str(file), embedder=used, decay=decay, clock=clock)
         _compare_settings(store, settings, str(file))
         live = LiveFile(file, synchronous, patience)
         live.decay_is_ours = decay is not None
@@ -152,6 +161,36 @@ def _new_store(embedder: Embedder | None, decay: DecayPolicy | None, settings: M
         clock=utcnow,
         **wanted,
     )
+
+
+def _settle_embedder(
+    writer: sqlite3.Connection,
+    where: str,
+    patience: float,
+    config: Mapping[str, Any],
+    embedder: Embedder,
+    reembed: bool,
+    progress: Progress,
+) -> bool:
+    """Make sure that the vectors of the file are this embedder's; True where they were made anew."""
+    now = identity_of(embedder)
+    noted = from_text(sql.info(writer, EMBEDDER))
+    used = noted or {"class": "", "parameters": config.get("embedder"), "fingerprint": None}
+    known = now if noted else {**now, "parameters": embedder_spec(embedder)}
+    differs = difference(used, known)
+    if differs is None:
+        if noted is None or (noted["fingerprint"] is None and now["fingerprint"] is not None):
+            take_turn(lambda: writer, where, patience, threading.Lock())
+            sql.put_info(writer, EMBEDDER, to_text(now))
+            sql.commit(writer)
+        return False
+    if not reembed:
+        raise ValueError(
+            f"{where}: its memories were embedded by another embedder: {differs}. Pass the one that was used, or "
+            "reembed=True to embed every text anew"
+        )
+    reembed_file(writer, where, patience, embedder, now, progress)
+    return True
 
 
 def _compare_settings(store: Store, settings: Mapping[str, Any], where: str) -> None:

@@ -28,12 +28,14 @@ from ..temporal.instants import MISSING
 from . import sql
 from .archive import checked_meta, parse_instant, take_settings
 from .errors import StoreBusyError, StoreClosedError, StoreReadError, StoreWriteError
+from .identity import EMBEDDER, Identity, difference, from_text, identity_of
 from .lock import FORK_PATIENCE_SECONDS
 from .merging import merge
 from .persisting import accesses, persist
 from .undo import UndoLog
 
 if TYPE_CHECKING:
+    from ..embed.base import Embedder
     from .arrays import Rows
     from .columns import Columns
     from .lock import SharedLock
@@ -73,6 +75,7 @@ class LiveFile:
         self._pending: dict[int, list[int]] = {}  # pos -> accesses and the last of them, not yet written
         self._pending_since = 0.0
         self._metas: dict[int, dict[str, Any]] = {}  # pos -> metadata dict that was handed out
+        self._embedder: Identity | None = None  # whose the vectors are
         self._store: weakref.ref[Store] | None = None
         _every_file.add(self)
 
@@ -219,7 +222,31 @@ class LiveFile:
         self._add_pending_of(columns, row)
 
     def _take_settings(self, store: Store, connection: sqlite3.Connection) -> None:
+        self._check_same_embedder(connection)
         take_settings(store, sql.read_config(connection, self.where), self.where, self.decay_is_ours)
+
+    def _check_same_embedder(self, connection: sqlite3.Connection) -> None:
+        """ValueError where another process has embedded everything anew."""
+        noted = from_text(sql.info(connection, EMBEDDER))
+        if self._embedder is None or noted is None:
+            self._embedder = self._embedder or noted
+            return
+        differs = difference(noted, self._embedder)
+        if differs is not None:
+            raise ValueError(
+                f"{self.where}: another process has embedded its memories anew: {differs}; open it again"
+            )
+
+    def check_embedder(self, embedder: Embedder) -> None:
+        """ValueError where the memories are not this embedder's."""
+        if self.closed:
+            raise StoreClosedError(f"{self.where}: this memory was closed; open it again")
+        differs = None if self._embedder is None else difference(self._embedder, identity_of(embedder))
+        if differs is not None:
+            raise ValueError(
+                f"{self.where}: its memories were embedded by another embedder: {differs}. "
+                "Memory.open(..., reembed=True) embeds every text anew"
+            )
 
     def _compare_everything(self, store: Store, connection: sqlite3.Connection) -> None:
         self._take_settings(store, connection)

@@ -776,6 +776,8 @@ class Memory:
         create: bool = True,
         synchronous: Literal["off", "normal", "full"] = "normal",
         busy_timeout: float = 5.0,
+        reembed: bool = False,
+        progress: Callable[[int, int], object] | bool | None = None,
         **settings: Any,
     ) -> Memory:
         """A memory that lives in a file: what an edit returned from, is on disk.
@@ -788,7 +790,9 @@ class Memory:
         path : path
             An SQLite file, made where there is none; one that `save` wrote is welcome.
         embedder, decay, clock : optional
-            As for `load`. A decay policy that is passed holds for this memory, whatever the file says.
+            As for `load`. The file tells whose its vectors are (class, parameters and the embedding of a fixed
+            text); another embedder is an error. A decay policy that is passed holds for this memory, whatever
+            the file says.
         create : bool, default True
             False: FileNotFoundError where there is no file.
         synchronous : {"normal", "full", "off"}, default "normal"
@@ -796,6 +800,12 @@ class Memory:
             (power loss), at the price of waiting for the disk in every edit; "off": neither is promised.
         busy_timeout : float, default 5.0
             Seconds that an edit waits while other processes write.
+        reembed : bool, default False
+            Where the memories were embedded by another embedder, embed all texts anew and place them, instead of
+            raising: all of them or, on an error, none.
+        progress : callable or bool, optional
+            Of `reembed`: a function of how many texts are done and how many there are; a progress bar by
+            default, if tqdm is installed; False for none.
         **settings
             Of a new store: curvature, base_depth, depth_step, inherit, cone_constrained, cone_k, metric,
             time_coef, depth_bias, as in `Memory`. For a store that exists they must be those it has.
@@ -830,6 +840,8 @@ class Memory:
             create=create,
             synchronous=synchronous,
             busy_timeout=busy_timeout,
+            reembed=reembed,
+            progress=progress,
             settings=settings,
         )
         return cls._of(store)

@@ -681,6 +681,11 @@ def update_embeddings(connection: sqlite3.Connection, rows: Iterable[tuple[Any, 
     return _each(connection, "UPDATE records SET embedding = ? WHERE pos = ?", rows)
 
 
+def update_vectors(connection: sqlite3.Connection, rows: Iterable[tuple[Any, Any, int]]) -> int:
+    """(point, embedding, pos) each; how many there were."""
+    return _each(connection, "UPDATE records SET point = ?, embedding = ? WHERE pos = ?", rows)
+
+
 def update_counts(connection: sqlite3.Connection, rows: Iterable[tuple[int, str | None, int]]) -> int:
     return _each(connection, "UPDATE records SET access_count = ?, last_accessed = ? WHERE pos = ?", rows)
 

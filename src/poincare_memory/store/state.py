@@ -174,6 +174,8 @@ class Store:
                 f"embedder has dim {checked.dim}, but this memory's vectors have {self.columns.dim}: "
                 "make a new Memory for it"
             )
+        if self.columns.file is not None:
+            self.columns.file.check_embedder(checked)
         with self.columns.changing():
             undo, old = self.columns.undo, self.embedder
             if undo is not None:

@@ -1,0 +1,152 @@
+"""Give every memory of a live file a new vector and place, from another embedder: all of them, or none."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..embed.embedding import embed_texts
+from ..embed.specs import embedder_spec
+from ..temporal.policies import NoDecay
+from . import sql
+from .archive import empty_store
+from .identity import EMBEDDER, Identity, to_text
+from .livefile import take_turn
+from .merging import merge
+from .placement import place, points
+
+if TYPE_CHECKING:
+    from ..embed.base import Embedder
+    from .columns import Columns
+    from .state import Store
+
+BATCH: Final = 256  # texts a call of the embedder
+BLOCK: Final = 4096  # records a call of SQLite
+
+Progress = Callable[[int, int], object] | bool | None
+
+
+class _Bar(Protocol):
+    def update(self, count: int) -> object: ...
+
+
+class _Placeholder:
+    """Stands for the embedder of old, which is not asked any more."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def embed(self, texts: Any) -> Any:
+        raise NotImplementedError
+
+
+def reembed(
+    connection: sqlite3.Connection,
+    where: str,
+    patience: float,
+    embedder: Embedder,
+    identity: Identity,
+    progress: Progress,
+) -> None:
+    """Write new embeddings and points of all records, and which embedder made them.
+
+    Texts are embedded while others may go on writing; only then is the file's turn taken. What was written
+    meanwhile is embedded in another round.
+    """
+    vectors: dict[str, NDArray[Any]] = {}
+    while True:
+        with sql.snapshot(connection):
+            seq = sql.last_change(connection)
+            store = _store_in(connection, where)
+        _embed(embedder, store.columns, vectors, progress)
+        take_turn(lambda: connection, where, patience, threading.Lock())
+        try:
+            if sql.last_change(connection) == seq:
+                _replace(store, embedder, vectors)
+                _write(connection, store, embedder, identity)
+                sql.commit(connection)
+                return
+        finally:
+            sql.roll_back(connection)
+
+
+def _store_in(connection: sqlite3.Connection, where: str) -> Store:
+    config = sql.read_config(connection, where)
+    dim = sql.checked_dim(config, where)
+    placeholder = _Placeholder(dim)
+    store = empty_store(config, where, embedder=placeholder, decay=NoDecay(), clock=None)
+    merge(store, sql.read_live(connection, dim, where), (), where)
+    return store
+
+
+def _embed(
+    embedder: Embedder, columns: Columns, vectors: dict[str, NDArray[Any]], progress: Progress
+) -> None:
+    texts = dict.fromkeys(columns.texts[row] or "" for row in columns.live_rows().tolist())
+    missing = [text for text in texts if text not in vectors]
+    with _bar(progress, len(missing)) as bar:
+        for start in range(0, len(missing), BATCH):
+            part = missing[start : start + BATCH]
+            vectors.update(zip(part, embed_texts(embedder, part), strict=True))
+            bar.update(len(part))
+
+
+class _Told:
+    """A bar that is a function of how many are done, and how many there are."""
+
+    def __init__(self, tell: Callable[[int, int], object] | None, total: int) -> None:
+        self._tell, self._done, self._total = tell, 0, total
+
+    def update(self, count: int) -> None:
+        self._done += count
+        if self._tell is not None:
+            self._tell(self._done, self._total)
+
+
+def _bar(progress: Progress, total: int) -> AbstractContextManager[_Bar]:
+    if callable(progress):
+        return nullcontext(_Told(progress, total))
+    if progress is not False and total:
+        try:
+            from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+        except ImportError:
+            pass
+        else:
+            bar: AbstractContextManager[_Bar] = tqdm(total=total, desc="re-embedding", unit="text")
+            return bar
+    return nullcontext(_Told(None, total))
+
+
+def _replace(store: Store, embedder: Embedder, vectors: dict[str, NDArray[Any]]) -> None:
+    """New vectors and places in the columns of a store that nobody else has."""
+    columns = store.columns
+    rows = columns.live_rows()
+    if len(rows) == 0:
+        return
+    columns.change_dim(int(embedder.dim))
+    stacked = np.stack([vectors[columns.texts[row] or ""] for row in rows.tolist()])
+    columns.embedding = np.zeros((columns.capacity, columns.dim), stacked.dtype)
+    columns.embedding[rows] = stacked
+    place(store, np.ascontiguousarray(rows[np.argsort(columns.level[rows], kind="stable")]))
+
+
+def _write(connection: sqlite3.Connection, store: Store, embedder: Embedder, identity: Identity) -> None:
+    columns = store.columns
+    rows = columns.live_rows()
+    for start in range(0, len(rows), BLOCK):
+        part = rows[start : start + BLOCK]
+        positions = columns.order[part].tolist()
+        places = sql.blobs(points(columns, part, store.ball.sqrt_c))
+        sql.update_vectors(
+            connection, zip(places, sql.blobs(columns.embedding[part]), positions, strict=True)
+        )
+        sql.seal(connection, positions)
+    sql.put_config(connection, {"dim": int(embedder.dim), "embedder": embedder_spec(embedder)})
+    sql.seal_settings(connection)
+    sql.put_info(connection, EMBEDDER, to_text(identity))
