@@ -9,7 +9,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
@@ -103,10 +102,5 @@ def test_every_simd_level_gives_the_same_results() -> None:
     for level in levels:
         forced = json.loads(run(WORK, POINCARE_MEMORY_SIMD=level))
         assert levels.index(forced["level"]) <= levels.index(level), "a level may be lowered, never raised"
-        for name in best:
-            if name.startswith("pairwise"):
-                # The order of summation differs; each sum is exact to a few units in the last place.
-                tolerance = 2e-5 if "float32" in name else 1e-12
-                np.testing.assert_allclose(forced[name], best[name], rtol=tolerance, atol=tolerance)
-            elif name != "level":
-                assert forced[name] == best[name], f"{name} at level {level}"
+        for name in best.keys() - {"level"}:
+            assert forced[name] == best[name], f"{name} at level {level}"

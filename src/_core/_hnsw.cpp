@@ -84,7 +84,7 @@ py::tuple search_graph(const Graph& graph, const Floats& direction, double radiu
 }  // namespace
 
 PYBIND11_MODULE(_hnsw, module) {
-    module.doc() = "hnswlib as the nearest-neighbour backend, in Lorentz space.";
+    module.doc() = "A graph over memories, on hnswlib: rows are directions and radii.";
     module.attr("LARGEST_RADIUS") = poincare::kGraphLargestRadius;
     py::class_<Graph>(module, "Graph")
         .def(py::init([](std::size_t dim, const std::string& metric, std::size_t m,

@@ -6,6 +6,8 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+import numpy as _np
+
 include "constants.pxi"
 include "threads.pxi"
 include "ball.pxi"

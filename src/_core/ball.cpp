@@ -11,16 +11,11 @@
 namespace poincare {
 namespace {
 
-// Squares outside these bounds may have lost digits to underflow, or overflowed.
-constexpr double kSmallestSafeSquare = 1e-290;
-constexpr double kLargestSafeSquare = 1e290;
-// Below this distance from the boundary, 1 − c|x|² is summed in twice the precision.
-constexpr double kCompensatedMargin = 0x1p-14;
 constexpr std::size_t kGrain = std::size_t{1} << 16;  // numbers of input worth a thread of their own
 constexpr std::size_t kBlock = 32;                    // rows that stay in the first cache
 
 bool safe_square(double square) {
-    return square >= kSmallestSafeSquare && square <= kLargestSafeSquare;
+    return square >= kSafeSquareLow && square <= kSafeSquareHigh;
 }
 
 double largest_magnitude(const double* x, std::size_t d) {
@@ -96,15 +91,15 @@ struct BlockOfPairs {
     }
 
 POINCARE_BALL_LEVEL(baseline, )
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-POINCARE_BALL_LEVEL(avx2, __attribute__((target("avx2"))))
-POINCARE_BALL_LEVEL(avx512, __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))))
+#ifdef POINCARE_WIDE_LEVELS
+POINCARE_BALL_LEVEL(avx2, POINCARE_AVX2)
+POINCARE_BALL_LEVEL(avx512, POINCARE_AVX512)
 #endif
 
 using Transform = void (*)(const BlockOfPairs&, std::size_t, double, double, double*);
 
 Transform transform_of_level() {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#ifdef POINCARE_WIDE_LEVELS
     if (simd_level() == SimdLevel::avx512) return distances_avx512;
     if (simd_level() == SimdLevel::avx2) return distances_avx2;
 #endif

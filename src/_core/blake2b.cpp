@@ -7,15 +7,6 @@
 
 #include "cpu.hpp"
 
-#if defined(__GNUC__) || defined(__clang__)
-#define POINCARE_INLINE inline __attribute__((always_inline))
-#else
-#define POINCARE_INLINE inline
-#endif
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define POINCARE_BLAKE2B_LANES 1
-#endif
-
 namespace poincare {
 namespace {
 
@@ -93,7 +84,7 @@ void compress(std::uint64_t* state, const std::uint8_t* block, std::uint64_t byt
     for (int i = 0; i < 8; ++i) state[i] ^= v[i] ^ v[i + 8];
 }
 
-#ifdef POINCARE_BLAKE2B_LANES
+#ifdef POINCARE_WIDE_LEVELS
 typedef std::uint64_t FourWords __attribute__((vector_size(32)));
 typedef std::uint64_t EightWords __attribute__((vector_size(64)));
 
@@ -115,15 +106,13 @@ POINCARE_INLINE void first_words_of_lanes(const Blake2bKey& key, const std::uint
     for (int lane = 0; lane < lanes; ++lane) first_words[lane] = key.state[0] ^ first[lane];
 }
 
-__attribute__((target("avx2"))) void four_first_words(const Blake2bKey& key, const std::uint8_t* blocks,
-                                                      const std::uint8_t* sizes, std::uint64_t* first_words) {
+POINCARE_AVX2 void four_first_words(const Blake2bKey& key, const std::uint8_t* blocks,
+                                    const std::uint8_t* sizes, std::uint64_t* first_words) {
     first_words_of_lanes<4, FourWords>(key, blocks, sizes, first_words);
 }
 
-__attribute__((target("avx512f,avx512vl"))) void eight_first_words(const Blake2bKey& key,
-                                                                   const std::uint8_t* blocks,
-                                                                   const std::uint8_t* sizes,
-                                                                   std::uint64_t* first_words) {
+POINCARE_AVX512 void eight_first_words(const Blake2bKey& key, const std::uint8_t* blocks,
+                                       const std::uint8_t* sizes, std::uint64_t* first_words) {
     first_words_of_lanes<8, EightWords>(key, blocks, sizes, first_words);
 }
 #endif
@@ -155,7 +144,7 @@ std::uint64_t blake2b_first_word(const Blake2bKey& key, const std::uint8_t* mess
 void blake2b_first_words(const Blake2bKey& key, const std::uint8_t* blocks, const std::uint8_t* sizes,
                          std::size_t count, std::uint64_t* first_words) {
     std::size_t i = 0;
-#ifdef POINCARE_BLAKE2B_LANES
+#ifdef POINCARE_WIDE_LEVELS
     const SimdLevel level = simd_level();
     if (level >= SimdLevel::avx512)
         for (; i + 8 <= count; i += 8)

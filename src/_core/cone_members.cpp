@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "distance_bound.hpp"
 #include "numerics.hpp"
@@ -23,15 +25,14 @@ constexpr std::size_t kGrain = 1 << 22;  // floats a thread at least
 // not, Ξ ≥ π − arcsin(sinh S / sinh R) ≥ π/2 ≥ ψ, and Ξ comes within kConeTolerance of π/2 only for S → R and
 // θ → 0; chords that short are left to the exact test.
 double farthest_chord(const ConeApex& apex, double R, double S) {
-    constexpr double kShort = 1e-6;
     if (apex.half_aperture() >= kPi) return 4;
-    if (S <= R) return kShort;
+    if (S <= R) return kShortChord;
     double inside = 0, outside = 4;
     for (int step = 0; step < 40; ++step) {
         const double middle = (inside + outside) / 2;
         (apex.energy(S, middle, 4 - middle) <= kConeTolerance ? inside : outside) = middle;
     }
-    return outside + kShort;
+    return outside + kShortChord;
 }
 
 class Cone {
@@ -42,7 +43,7 @@ class Cone {
           R_(columns.directed[apex] ? sqrt_c * columns.radius[apex] : 0.0),  // without direction: the origin
           sqrt_c_(sqrt_c),
           apex_(R_, K),
-          chord_error_(2 * dot_f32_error(columns.dim) + 4e-9) {}
+          chord_error_(2 * dot_f32_error(columns.dim) + kChordSlack) {}
 
     // Whether float32 cannot exclude the row.
     bool may_hold(std::size_t row, float dot) {

@@ -53,7 +53,7 @@ def cone_members(
     cdef ConeMembers members
     with nogil:
         members = c_cone_members(columns, chosen, n, apex, K, c_sqrt(curvature), threads)
-    energies = _tree_np.empty(members.energies.size())
+    energies = _np.empty(members.energies.size())
     cdef double[::1] view = energies
     cdef Py_ssize_t i
     for i in range(<Py_ssize_t>members.energies.size()):

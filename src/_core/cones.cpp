@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ball.hpp"
+#include "numerics.hpp"
 #include "polar.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
@@ -12,10 +13,6 @@ namespace poincare {
 namespace {
 
 constexpr std::size_t kGrain = std::size_t{1} << 16;
-// Both margins below this: their difference has more digits than that of the norms.
-constexpr double kNextToBoundary = 1e-4;
-constexpr double kPlainCosine = 0.75;
-constexpr double kSmallestLength = 1e-150;
 
 // A point as norm, margin and, where it is asked for, direction.
 class ConeRow {

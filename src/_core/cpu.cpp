@@ -8,7 +8,7 @@ namespace poincare {
 namespace {
 
 SimdLevel best_of_this_processor() {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#ifdef POINCARE_WIDE_LEVELS
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return SimdLevel::baseline;
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl") ||

@@ -14,7 +14,6 @@ namespace poincare {
 enum DecayKind : int { kHalfLife = 0, kEbbinghaus = 1, kValidity = 2 };
 
 constexpr double kMicrosPerHour = 3.6e9;
-constexpr double kLn2 = 0.693147180559945309417232121458;
 
 // One factor of a policy. A product of products is flattened into such a list.
 struct DecayFactor {

@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
+#include "numerics.hpp"
 #include "polar.hpp"
 #include "rows.hpp"
 
@@ -82,13 +84,13 @@ class DistanceBound {
     DistanceBound(const LogFromBelow& log, double R, double sqrt_c, std::size_t dim)
         : log_(log),
           R_(R),
-          scale_(kBelow / sqrt_c),
-          slack_(kSlack / sqrt_c),
-          chord_error_(2 * dot_f32_error(dim) + kNormSlack) {}
+          scale_(kBoundShrink / sqrt_c),
+          slack_(kBoundSlack / sqrt_c),
+          chord_error_(2 * dot_f32_error(dim) + kChordSlack) {}
 
     // |u − v|² ≥ 2(1 − 1e-9)² − 2⟨u, v⟩, for norms within 1e-9 of 1.
     double chord_squared(float dot) const {
-        return std::max(0.0, 2.0 - 2.0 * static_cast<double>(dot) - chord_error_) * kBelow;
+        return std::max(0.0, 2.0 - 2.0 * static_cast<double>(dot) - chord_error_) * kBoundShrink;
     }
 
     // At most the distance that polar_distance returns for these radii (S: √c times the row's) and any chord
@@ -96,7 +98,7 @@ class DistanceBound {
     //
     // Every quantity in polar_distance is a product or a sum of non-negative ones (relative error of a few
     // units of 1e-16) and asinh and log amplify no relative error of q; only ln y near y = 1 turns it into an
-    // absolute one of 1e-16. kBelow and kSlack are a thousand times wider.
+    // absolute one of 1e-16. kBoundShrink and kBoundSlack are a thousand times wider.
     double operator()(double S, double chord_squared) {
         const RadiusTerms& terms = lookup(S);
         double y = terms.apart + terms.slope * chord_squared;
@@ -106,9 +108,6 @@ class DistanceBound {
     }
 
   private:
-    static constexpr double kNormSlack = 4e-9;
-    static constexpr double kBelow = 1 - 1e-12;
-    static constexpr double kSlack = 1e-11;
     static constexpr std::size_t kRemembered = 64;
 
     // Radii come from levels: few are distinct.

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -299,7 +300,11 @@ class Graph {
             }
         };
         std::vector<std::thread> workers;
-        for (int t = 1; t < threads; ++t) workers.emplace_back(work);
+        workers.reserve(static_cast<std::size_t>(threads));
+        try {
+            for (int t = 1; t < threads; ++t) workers.emplace_back(work);
+        } catch (const std::system_error&) {  // no more threads to be had: those that there are do it
+        }
         work();
         for (std::thread& worker : workers) worker.join();
         if (first) std::rethrow_exception(first);

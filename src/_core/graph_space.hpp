@@ -14,14 +14,12 @@
 #include <cmath>
 #include <cstddef>
 
+#include "numerics.hpp"
 #include "rows.hpp"
 
 namespace poincare {
 
 enum class GraphMetric { shell, hyperbolic };
-
-// Largest √c·r that a hyperbolic row can hold: q stays finite in float32 for two such rows.
-constexpr double kGraphLargestRadius = 40.0;
 
 constexpr std::size_t kRadiusTerms = 3;
 

@@ -5,20 +5,16 @@
 #include <cstddef>
 #include <cstring>
 
+#include "cpu.hpp"
+
 namespace poincare {
 
-#if defined(__GNUC__) || defined(__clang__)
-#ifndef POINCARE_INLINE
-#define POINCARE_INLINE inline __attribute__((always_inline))
-#endif
+#ifdef POINCARE_VECTOR_TYPES
 template <typename Real, std::size_t N>
 struct LanesOf {
     typedef Real type __attribute__((vector_size(N * sizeof(Real))));
 };
 #else
-#ifndef POINCARE_INLINE
-#define POINCARE_INLINE inline
-#endif
 template <typename Real, std::size_t N>
 struct PlainLanes {
     Real v[N];

@@ -9,11 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__GNUC__) || defined(__clang__)
-#define POINCARE_INLINE inline __attribute__((always_inline))
-#else
-#define POINCARE_INLINE inline
-#endif
+#include "cpu.hpp"
 
 namespace poincare {
 

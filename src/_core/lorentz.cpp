@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ball.hpp"
+#include "numerics.hpp"
 #include "polar.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
@@ -44,10 +45,6 @@ class PolarRow {
         const double s = std::sqrt(radial + sinh_ * other.sinh_ * (chord / 4));
         return log1p_nonnegative(2 * s * (s + std::sqrt(1 + s * s)));
     }
-
-    // Squares of these stay in the range of the format.
-    static constexpr double kLargestSinh = 1e75;
-    static constexpr double kSmallestSinh = 1e-130;
 
     std::size_t d_;
     WideRow wide_;

@@ -13,10 +13,6 @@
 
 namespace poincare {
 
-constexpr double kPi = 3.14159265358979323846;
-constexpr double kLn4 = 1.38629436111989061883;
-constexpr double kSmallestSafeQ = 1e-290;
-
 // q = sinh²(d/2), from the hyperbolic law of cosines (Ungar 2008):
 //   q = sinh²((R−S)/2) + sinh R · sinh S · |u−v|²/4
 // A sum of two terms that are never negative: no cancellation at any distance. q grows with d, so loops rank
@@ -65,7 +61,7 @@ inline bool needs_log_space(double R, double S) {
 inline double polar_distance(double R, double S, double chord_squared) {
     if (needs_log_space(R, S)) return distance_from_log_q(polar_log_q(R, S, chord_squared));
     const double q = polar_q(R, S, chord_squared);
-    if (q < kSmallestSafeQ)  // q may have underflowed: its root does not
+    if (q < kSafeSquareLow)  // q may have underflowed: its root does not
         return 2 * std::asinh(std::hypot(
                        std::sinh((R - S) / 2),
                        std::sqrt(std::sinh(R)) * std::sqrt(std::sinh(S)) * (std::sqrt(chord_squared) / 2)));

@@ -7,6 +7,7 @@
 
 #include "cpu.hpp"
 #include "lanes.hpp"
+#include "numerics.hpp"
 #include "threads.hpp"
 
 namespace poincare {
@@ -17,7 +18,6 @@ constexpr std::size_t kFewRelated = 24;   // up to here comparing with each beat
 constexpr std::size_t kTile = 32;         // queries that a block of candidates meets before the next is read
 constexpr std::size_t kTogether = 4;      // queries that share one reading of it
 constexpr std::size_t kGrain = 1u << 20;  // coordinates a thread should have to look at
-constexpr double kRounding = 1 + 1e-14;   // more than a product and a quotient can differ by rounding
 
 // Candidates in blocks, within a block coordinate by coordinate: a distance is then a sum within one lane, in
 // the order of the coordinates at every SIMD level. Rows past the end are NaN, which is never near.
@@ -80,7 +80,7 @@ POINCARE_INLINE double one_gap(const double* x, const double* u, std::size_t dim
 // Number of keys in each lane that are at most `limit`, added to `count`.
 template <std::size_t N>
 POINCARE_INLINE void count_lanes(const double* key, double limit, std::int64_t* count) {
-#if defined(__GNUC__) || defined(__clang__)
+#ifdef POINCARE_VECTOR_TYPES
     Lanes<std::int64_t, N> sum;
     Lanes<double, N> keys;
     load(sum, count);
@@ -178,7 +178,7 @@ struct Ranking {
             query.key.push_back(one_gap(points + node * all.dim, query.u, all.dim) / scale[node]);
         }
         std::sort(query.key.begin(), query.key.end());
-        query.farthest = query.key.back() * kRounding;
+        query.farthest = query.key.back() * kRankRounding;
         query.below.assign(query.key.size(), 0);
         query.below_lanes.assign(kFewRelated * lanes, 0);
     }
@@ -187,19 +187,17 @@ struct Ranking {
 void rank_baseline(const Ranking& ranking, std::size_t begin, std::size_t end) {
     ranking.run<2>(begin, end);
 }
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-__attribute__((target("avx2"))) void rank_avx2(const Ranking& ranking, std::size_t begin, std::size_t end) {
+#ifdef POINCARE_WIDE_LEVELS
+POINCARE_AVX2 void rank_avx2(const Ranking& ranking, std::size_t begin, std::size_t end) {
     ranking.run<4>(begin, end);
 }
-__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq"))) void rank_avx512(const Ranking& ranking,
-                                                                               std::size_t begin,
-                                                                               std::size_t end) {
+POINCARE_AVX512 void rank_avx512(const Ranking& ranking, std::size_t begin, std::size_t end) {
     ranking.run<8>(begin, end);
 }
 #endif
 
 void rank(const Ranking& ranking, std::size_t begin, std::size_t end) {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#ifdef POINCARE_WIDE_LEVELS
     if (simd_level() == SimdLevel::avx512) return rank_avx512(ranking, begin, end);
     if (simd_level() == SimdLevel::avx2) return rank_avx2(ranking, begin, end);
 #endif

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "numerics.hpp"
+
 namespace poincare {
 
 // SplitMix64 (Steele, Lea & Flood 2014).
@@ -38,7 +40,7 @@ class ReproducibleRandom {
 
     void direction(double* out, std::size_t dim) {
         double square = 0;
-        while (square < 1e-6) {
+        while (square < kShortestNormalDraw) {
             square = 0;
             for (std::size_t j = 0; j < dim; ++j) {
                 out[j] = nearly_normal();

@@ -10,11 +10,7 @@ namespace {
 
 constexpr std::size_t kGroupBytes = 64;
 
-#if defined(__GNUC__) || defined(__clang__)
-#define POINCARE_VECTOR_TYPES 1
-#define POINCARE_INLINE inline __attribute__((always_inline))
-#else
-#define POINCARE_INLINE inline
+#ifndef POINCARE_VECTOR_TYPES
 template <typename T, std::size_t N>
 struct LaneArray {
     T lane[N];
@@ -42,17 +38,16 @@ namespace baseline {
 #include "rows_simd.inc"
 }  // namespace baseline
 
-#if defined(__x86_64__) && defined(POINCARE_VECTOR_TYPES)
-#define POINCARE_WIDE_LEVELS 1
+#ifdef POINCARE_WIDE_LEVELS
 namespace avx2 {
-#define POINCARE_SIMD_TARGET __attribute__((target("avx2")))
+#define POINCARE_SIMD_TARGET POINCARE_AVX2
 #define POINCARE_SIMD_BYTES 32
 #define POINCARE_SIMD_ROWS 2
 #include "rows_simd.inc"
 }  // namespace avx2
 
 namespace avx512 {
-#define POINCARE_SIMD_TARGET __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq")))
+#define POINCARE_SIMD_TARGET POINCARE_AVX512
 #define POINCARE_SIMD_BYTES 64
 #define POINCARE_SIMD_ROWS 4
 #include "rows_simd.inc"

@@ -13,7 +13,6 @@
 namespace poincare {
 namespace {
 
-constexpr double kLn2 = 0.69314718055994530942;
 constexpr std::size_t kGrain = 256;  // nodes a thread
 
 void normalise_or(double* x, std::size_t n, const double* otherwise) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -24,7 +25,7 @@ int processors_by_affinity() {
 }
 
 // Processors granted by a cgroup v2 quota, or a large number where there is none.
-int processors_by_quota() {
+int read_quota() {
     std::ifstream file("/sys/fs/cgroup/cpu.max");
     std::string quota;
     double period = 0;
@@ -33,6 +34,11 @@ int processors_by_quota() {
     const double granted = std::strtod(quota.c_str(), &end);
     if (end == quota.c_str()) return 1 << 20;
     return std::max(1, static_cast<int>(std::ceil(granted / period)));
+}
+
+int processors_by_quota() {
+    static const int quota = read_quota();
+    return quota;
 }
 
 }  // namespace
@@ -51,8 +57,7 @@ bool serial_after_fork() {
 
 int threads_for(int requested, std::size_t work, std::size_t grain) {
     if (serial_after_fork() || work < 2 * grain) return 1;
-    static const int quota = processors_by_quota();
-    const int limit = requested > 0 ? requested : std::max(1, std::min(processors_by_affinity(), quota));
+    const int limit = requested > 0 ? requested : available_threads();
     const std::size_t useful = std::max<std::size_t>(1, work / std::max<std::size_t>(1, grain));
     return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(limit), useful));
 }

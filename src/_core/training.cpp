@@ -15,7 +15,6 @@ namespace {
 constexpr std::size_t kAhead = 3;  // pairs whose rows are on their way while one is computed
 constexpr std::size_t kRing = kAhead + 1;
 constexpr std::size_t kCacheLine = 64;
-constexpr double kLargestProduct = 1e250;  // of likelihood ratios, before its logarithm is taken
 
 // Scratch of one epoch, an entry for the related node and each negative.
 template <typename Real, std::size_t N>
@@ -322,13 +321,13 @@ constexpr std::size_t kLanes = 32 / sizeof(Real);
         return epoch.template run<kLanes<Real>>();                   \
     }
 POINCARE_EPOCH(baseline, )
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-POINCARE_EPOCH(avx2, __attribute__((target("avx2"))))
+#ifdef POINCARE_WIDE_LEVELS
+POINCARE_EPOCH(avx2, POINCARE_AVX2)
 #endif
 
 template <typename Real, typename Geometry>
 double run(const Epoch<Real, Geometry>& epoch) {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#ifdef POINCARE_WIDE_LEVELS
     // Rows are short: 512-bit code was measured to be no faster in float32 and slower in float64.
     if (simd_level() != SimdLevel::baseline) return run_avx2(epoch);
 #endif

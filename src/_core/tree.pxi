@@ -1,7 +1,4 @@
-from libc.string cimport memcpy as _tree_memcpy
-from libcpp.vector cimport vector as _tree_vector
-
-import numpy as _tree_np
+from libc.string cimport memcpy
 
 cdef extern from "tree.hpp" namespace "poincare" nogil:
     cdef struct TreeLinks:
@@ -12,16 +9,16 @@ cdef extern from "tree.hpp" namespace "poincare" nogil:
         int32_t* prev_sibling
     void c_attach_rows "poincare::attach_rows"(const TreeLinks&, const int32_t*, const int32_t*, size_t)
     void c_detach_row "poincare::detach_row"(const TreeLinks&, int32_t)
-    _tree_vector[int32_t] c_linked_rows "poincare::linked_rows"(const int32_t*, int32_t) except +
-    _tree_vector[int32_t] c_subtree_rows "poincare::subtree_rows"(
+    vector[int32_t] c_linked_rows "poincare::linked_rows"(const int32_t*, int32_t) except +
+    vector[int32_t] c_subtree_rows "poincare::subtree_rows"(
         const int32_t*, const int32_t*, const int32_t*, int32_t) except +
 
 
-cdef object _rows_array(const _tree_vector[int32_t]& rows):
-    out = _tree_np.empty(rows.size(), dtype=_tree_np.int32)
+cdef object _rows_array(const vector[int32_t]& rows):
+    out = _np.empty(rows.size(), dtype=_np.int32)
     cdef int32_t[::1] view = out
     if rows.size():
-        _tree_memcpy(&view[0], rows.data(), rows.size() * sizeof(int32_t))
+        memcpy(&view[0], rows.data(), rows.size() * sizeof(int32_t))
     return out
 
 
@@ -43,7 +40,8 @@ def attach_rows(const int32_t[::1] rows, const int32_t[::1] parents, int32_t[::1
     if rows.shape[0] == 0:
         return
     cdef TreeLinks links = _tree_links(parent, first_child, last_child, next_sibling, prev_sibling)
-    c_attach_rows(links, &rows[0], &parents[0], <size_t>rows.shape[0])
+    with nogil:
+        c_attach_rows(links, &rows[0], &parents[0], <size_t>rows.shape[0])
 
 
 def detach_row(int32_t row, int32_t[::1] parent, int32_t[::1] first_child, int32_t[::1] last_child,
@@ -61,4 +59,7 @@ def ancestor_rows(int32_t row, const int32_t[::1] parent):
 
 def subtree_rows(int32_t row, const int32_t[::1] parent, const int32_t[::1] last_child,
                  const int32_t[::1] prev_sibling):
-    return _rows_array(c_subtree_rows(&parent[0], &last_child[0], &prev_sibling[0], row))
+    cdef vector[int32_t] rows
+    with nogil:
+        rows = c_subtree_rows(&parent[0], &last_child[0], &prev_sibling[0], row)
+    return _rows_array(rows)
