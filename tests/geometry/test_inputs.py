@@ -346,3 +346,40 @@ def test_leading_axes_that_do_not_broadcast_are_named() -> None:
 def test_a_curvature_that_no_float_holds_is_a_value_error() -> None:
     with pytest.raises(ValueError, match="curvature"):
         PoincareBall(10**400)
+
+
+@pytest.mark.parametrize("wrong", [None, "1.5", 1j, [None], np.timedelta64(1, "s"), {1.0}])
+def test_radii_fractions_and_factors_are_real_numbers(wrong: Any) -> None:
+    x = [0.1, 0.2]
+    for name, call in (
+        ("hyperbolic_radius", lambda: BALL.point_at(x, wrong)),
+        ("hyperbolic_radius", lambda: BALL.set_depth(x, wrong)),
+        ("t", lambda: BALL.geodesic(x, x, wrong)),
+        ("r", lambda: BALL.mobius_scalar_mul(wrong, x)),
+    ):
+        with pytest.raises(TypeError, match=rf"^{name}: expected real numbers"):
+            call()
+
+
+@pytest.mark.parametrize("empty", [[], np.zeros((3, 0)), np.zeros((0, 0))])
+def test_lorentz_vectors_have_a_time_coordinate(empty: Any) -> None:
+    for call in (
+        lambda: lorentz_distance(empty, empty),
+        lambda: lorentz_inner(empty, empty),
+        lambda: to_mips_vectors(empty),
+        lambda: BALL.from_lorentz(empty),
+    ):
+        with pytest.raises(ValueError, match=r"^X: expected a time coordinate first"):
+            call()
+
+
+def test_lorentz_vectors_of_different_lengths_have_no_inner_product() -> None:
+    for call in (lorentz_inner, lorentz_distance):
+        with pytest.raises(ValueError, match="same number of coordinates"):
+            call([2.0, 1.0], [2.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("radius", [np.inf, -np.inf, np.nan])
+def test_random_points_need_a_finite_radius(radius: float) -> None:
+    with pytest.raises(ValueError, match="max_hyperbolic_radius"):
+        BALL.random_points(3, 2, radius)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from .._core import _kernels
 from .numerics import FloatArray, floating
-from .pairing import common_type, paired, points_of
+from .pairing import common_type, paired, spacetime_of
 
 __all__ = ["lorentz_distance", "lorentz_inner", "mips_scores", "to_mips_vectors"]
 
@@ -25,12 +25,19 @@ __all__ = ["lorentz_distance", "lorentz_inner", "mips_scores", "to_mips_vectors"
 def lorentz_inner(X: ArrayLike, Y: ArrayLike) -> FloatArray:
     """Lorentzian inner product ``-X_0 Y_0 + sum_i X_i Y_i`` over the last axis.
 
+    Raises
+    ------
+    ValueError
+        If the vectors have different numbers of coordinates, or none.
+
     Examples
     --------
     >>> float(lorentz_inner([2.0, 3.0], [4.0, 5.0]))
     7.0
     """
-    a, b = points_of(X, "X"), points_of(Y, "Y")
+    a, b = spacetime_of(X, "X"), spacetime_of(Y, "Y")
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(f"X, Y: expected the same number of coordinates, got shapes {a.shape} and {b.shape}")
     wide_a, wide_b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
     space = np.sum(wide_a[..., 1:] * wide_b[..., 1:], axis=-1)
     return np.asarray((space - wide_a[..., 0] * wide_b[..., 0]).astype(common_type(a, b), copy=False))[()]
@@ -66,7 +73,7 @@ def lorentz_distance(X: ArrayLike, Y: ArrayLike, curvature: float = 1.0) -> Floa
     """
     if not 0 < curvature < math.inf:
         raise ValueError(f"curvature: expected a positive finite number, got {curvature!r}")
-    a, b = points_of(X, "X"), points_of(Y, "Y")
+    a, b = spacetime_of(X, "X"), spacetime_of(Y, "Y")
     found = paired(_kernels.lorentz_distances, a, b, float(curvature), names=("X", "Y"))
     return np.asarray(found.astype(common_type(a, b), copy=False))[()]
 
@@ -82,7 +89,7 @@ def to_mips_vectors(X: ArrayLike) -> FloatArray:
     >>> to_mips_vectors([1.25, 0.75, 0.0]).tolist()
     [-1.25, 0.75, 0.0]
     """
-    points = points_of(X, "X")
+    points = spacetime_of(X, "X")
     negated = points.copy()
     negated[..., 0] = -points[..., 0]
     return negated

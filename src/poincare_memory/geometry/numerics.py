@@ -74,6 +74,17 @@ def floating(x: ArrayLike, name: str = "x") -> FloatArray:
     raise TypeError(f"{name}: expected real numbers, got an array of dtype {array.dtype}")
 
 
+def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Real numbers as a float64 array: radii, fractions and factors, whose type decides nothing.
+
+    Examples
+    --------
+    >>> reals(2, "r")
+    array(2.)
+    """
+    return floating(value, name).astype(np.float64, copy=False)
+
+
 def dtype_eps(x: ArrayLike) -> float:
     """Margin of the ball for the floating type of ``x``: 1e-5, 4e-3 (float32) or 1e-2 (float16).
 

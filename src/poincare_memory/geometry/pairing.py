@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._core import _kernels
 from .numerics import FloatArray, floating, lengths_and_margins, rows_of
 
-__all__ = ["common_type", "inside_terms", "paired", "points_of"]
+__all__ = ["common_type", "inside_terms", "paired", "points_of", "spacetime_of"]
 
 PairKernel = Callable[..., "int | None"]
 
@@ -36,6 +36,25 @@ def points_of(x: ArrayLike, name: str = "x") -> FloatArray:
     if points.ndim == 0:
         raise ValueError(f"{name}: expected coordinates along the last axis, got the single number {points}")
     return points
+
+
+def spacetime_of(X: ArrayLike, name: str = "X") -> FloatArray:
+    """``X`` as a floating array of Lorentz vectors, time coordinate first.
+
+    Raises
+    ------
+    ValueError
+        If there is no time coordinate.
+
+    Examples
+    --------
+    >>> spacetime_of([1, 0, 0]).shape
+    (3,)
+    """
+    vectors = points_of(X, name)
+    if vectors.shape[-1] == 0:
+        raise ValueError(f"{name}: expected a time coordinate first, got vectors without coordinates")
+    return vectors
 
 
 def common_type(*arrays: FloatArray) -> np.dtype[Any]:

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._core import _kernels
 from ..threads import resolve_threads
 from .maps import mapped, storage_of, warn_of_saturation
-from .numerics import BALL_EPS, LARGEST_NORM, FloatArray, along, lengths_and_margins, rows_of
-from .pairing import common_type, inside_terms, paired, points_of, refuse_outside
+from .numerics import BALL_EPS, LARGEST_NORM, FloatArray, along, lengths_and_margins, reals, rows_of
+from .pairing import common_type, inside_terms, paired, points_of, refuse_outside, spacetime_of
 
 __all__ = ["PoincareBall"]
 
@@ -168,7 +168,7 @@ class PoincareBall:
         [0.8, 0.0]
         """
         points = points_of(x)
-        factor = np.asarray(r, dtype=np.float64)
+        factor = reals(r, "r")
         if factor.ndim and factor.shape[-1] == 1 and factor.shape != points.shape[:-1]:
             factor = factor[..., 0]
         half_depth = self.sqrt_c / 2 * np.asarray(self._depths(points))
@@ -311,7 +311,7 @@ class PoincareBall:
         >>> PoincareBall().geodesic([-0.5, 0.0], [0.5, 0.0], [0.0, 0.5, 1.0]).tolist()
         [[-0.5, 0.0], [0.0, 0.0], [0.5, 0.0]]
         """
-        fraction = np.asarray(t, dtype=np.float64)
+        fraction = reals(t, "t")
         return mapped(_kernels.geodesic, points_of(x), points_of(y, "y"), self.c, t=fraction)
 
     def point_at(self, direction: ArrayLike, hyperbolic_radius: ArrayLike) -> FloatArray:
@@ -370,7 +370,7 @@ class PoincareBall:
         >>> PoincareBall().from_lorentz([2.125, 1.875, 0.0]).tolist()
         [0.6, 0.0]
         """
-        points = points_of(X, "X")
+        points = spacetime_of(X, "X")
         rows = rows_of(points)
         out: FloatArray = np.empty((len(rows), points.shape[-1] - 1), rows.dtype)
         below, saturated = _kernels.ball_from_lorentz(rows, self.c, LARGEST_NORM[points.dtype.type], out, 0)
@@ -407,11 +407,20 @@ class PoincareBall:
     ) -> FloatArray:
         """Uniform-in-direction points with hyperbolic radius uniform in [0, max_hyperbolic_radius].
 
+        Raises
+        ------
+        ValueError
+            If ``max_hyperbolic_radius`` is not finite.
+
         Examples
         --------
         >>> PoincareBall().random_points(3, 2, seed=0).shape
         (3, 2)
         """
+        if not math.isfinite(max_hyperbolic_radius):
+            raise ValueError(
+                f"max_hyperbolic_radius: expected a finite number, got {max_hyperbolic_radius!r}"
+            )
         generator = np.random.default_rng(seed)
         direction = generator.normal(size=(n, dim))
         return self.point_at(direction, generator.uniform(0.0, max_hyperbolic_radius, size=n))
@@ -421,7 +430,7 @@ class PoincareBall:
         return paired(_kernels.ball_distances, points, origin, self.c, names=(name, "the origin"))
 
     def _at_radius(self, points: FloatArray, hyperbolic_radius: ArrayLike) -> FloatArray:
-        radius = np.asarray(hyperbolic_radius, dtype=np.float64)
+        radius = reals(hyperbolic_radius, "hyperbolic_radius")
         return self._at_norm(points, np.tanh(self.sqrt_c / 2 * radius), stacklevel=4)
 
     def _at_norm(self, points: FloatArray, norm: NDArray[np.float64], stacklevel: int) -> NDArray[Any]:
