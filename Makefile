@@ -48,6 +48,7 @@ format: $(VENV)/.lint-tools
 	$(BIN)/clang-format -i src/_core/*.hpp src/_core/*.cpp
 
 bench: $(VENV)/.package $(VENV)/.bench-tools
+	$(BIN)/asv machine --yes
 	$(BIN)/asv run --python=same --quick --show-stderr
 
 # The sdist, and the wheel made from it.
