@@ -55,6 +55,8 @@ FIELDS = (
     "last_accessed",
     "meta",
 )
+# What format 1 does not know: left out where a record has none of it.
+EXTRAS = ("recorded_at", "pinned", "attached")
 
 Floats = NDArray[np.float64]
 
@@ -92,6 +94,7 @@ def archive_of(store: Store) -> Archive:
         embeddings = columns.embedding[take].copy() if len(rows) else np.zeros((0, columns.dim))
         radius = columns.radius[take].copy()
         fields = fields_of(columns, rows)
+        fields["attached"] = _attached(columns, rows)
     vectors = _blocks(directions, radius, embeddings, store.ball.sqrt_c)
     return Archive(config, fields, vectors, len(radius))
 
@@ -115,10 +118,33 @@ def fields_of(columns: Columns, rows: Rows) -> dict[str, list[Any]]:
         "meta": [checked_meta(columns.metas[row], names[row]) for row in places],
         "access_count": columns.access_count[rows].tolist(),
     }
-    for name in ("t", "valid_from", "valid_until", "last_accessed"):
+    for name in ("t", "valid_from", "valid_until", "last_accessed", "recorded_at"):
         micros = getattr(columns, name)[rows].tolist()
         fields[name] = [None if t is None else t.isoformat() for t in map(from_micros, micros)]
+    fields["pinned"] = [True if pinned else None for pinned in columns.pinned[rows].tolist()]
     return fields
+
+
+def extras_of(fields: Mapping[str, list[Any]]) -> Iterator[tuple[Any, ...]]:
+    """(id, text, and the `EXTRAS`) of each record that has one of them."""
+    for values in zip(fields["id"], fields["text"], *(fields[name] for name in EXTRAS), strict=True):
+        if any(value is not None for value in values[2:]):
+            yield values
+
+
+def _attached(columns: Columns, rows: Rows) -> list[int | None]:
+    """Numbers that sort children which are not in order of insertion; None for all others."""
+    parents, attached = columns.parent[rows], columns.attached[rows]
+    by_parent = np.lexsort((np.arange(len(rows)), parents))
+    parents, attached = parents[by_parent], attached[by_parent]
+    late = (parents[1:] == parents[:-1]) & (parents[1:] >= 0) & (attached[1:] < attached[:-1])
+    numbers: list[int | None] = [None] * len(rows)
+    if late.any():
+        disordered = np.flatnonzero(np.isin(parents, parents[1:][late]))
+        in_order = by_parent[disordered[np.argsort(attached[disordered], kind="stable")]]
+        for number, i in enumerate(in_order.tolist(), len(rows)):
+            numbers[i] = number
+    return numbers
 
 
 def checked_meta(meta: dict[str, Any] | None, id: str | None) -> dict[str, Any]:
@@ -189,10 +215,16 @@ def store_of(
     columns.access_count[rows] = counts
     for name, column in times.items():
         getattr(columns, name)[rows] = column
+    columns.recorded_at[rows], columns.pinned[rows] = records.recorded_at(), records.pinned()
+    columns.set_age(rows)
     for row, id, text, meta in zip(rows.tolist(), records.ids, texts, metas, strict=True):
         columns.ids[row], columns.texts[row], columns.metas[row] = id, text, meta
         columns.row_of[id] = row
-    columns.attach(rows, np.where(parents < 0, -1, rows[parents]).astype(np.int32))
+    attached = records.attached(columns.order[rows])
+    columns.attached[rows] = attached
+    columns.reserve_orders(int(attached.max()) + 1)
+    by_age = np.argsort(attached, kind="stable")
+    columns.attach(rows[by_age], np.where(parents < 0, -1, rows[parents]).astype(np.int32)[by_age])
     return store
 
 
@@ -345,6 +377,31 @@ class CheckedRecords(RecordNames):
             if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**63:
                 raise self.fail(i, f"access_count: expected an integer of at least 0, got {count!r:.80}")
         return np.array(self.fields["access_count"], np.int64)
+
+    def recorded_at(self) -> NDArray[np.int64]:
+        return self.instants("recorded_at") if self.fields.get("recorded_at") else self._nothing(MISSING)
+
+    def pinned(self) -> NDArray[np.int64]:
+        found = self._nothing(0)
+        for i, pinned in enumerate(self.fields.get("pinned") or ()):
+            if pinned not in (None, True, False):
+                raise self.fail(i, f"pinned: expected true or false, got {pinned!r:.80}")
+            found[i] = bool(pinned)
+        return found
+
+    def attached(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
+        """`orders`, but for what tells another place among its siblings."""
+        found = orders.copy()
+        for i, number in enumerate(self.fields.get("attached") or ()):
+            if number is None:
+                continue
+            if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**62:
+                raise self.fail(i, f"attached: expected an integer of at least 0, got {number!r:.80}")
+            found[i] = number
+        return found
+
+    def _nothing(self, value: int) -> NDArray[np.int64]:
+        return np.full(len(self.ids), value, np.int64)
 
     def parents(self) -> NDArray[np.int64]:
         """Position of each record's parent, -1 at a root."""

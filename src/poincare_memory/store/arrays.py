@@ -25,11 +25,14 @@ SCALARS: dict[str, tuple[Any, Any]] = {
     "valid_from": (np.int64, MISSING),
     "valid_until": (np.int64, MISSING),
     "last_accessed": (np.int64, MISSING),
+    "recorded_at": (np.int64, MISSING),
+    "aged_from": (np.int64, MISSING),
     "access_count": (np.int64, 0),
     "order": (np.int64, -1),
     "attached": (np.int64, -1),
     "changed_at": (np.int64, 0),
     "directed": (np.uint8, 0),
+    "pinned": (np.uint8, 0),
 }
 VECTORS: dict[str, Any] = {"direction": np.float64, "scan_direction": np.float32}
 LEAST_CAPACITY = 8
@@ -59,8 +62,12 @@ class Arrays:
         0 at a root.
     parent, first_child, last_child, next_sibling, prev_sibling : (capacity,) int32
         Tree links as rows, -1 where there is none. Roots have no sibling links.
-    t, valid_from, valid_until, last_accessed : (capacity,) int64
+    t, valid_from, valid_until, last_accessed, recorded_at : (capacity,) int64
         UTC microseconds since 1970; `MISSING` where absent.
+    pinned : (capacity,) uint8
+        1 where no time makes a memory older.
+    aged_from : (capacity,) int64
+        `t`, or where pinned the end of time: what a policy counts age from.
     changed_at : (capacity,) int64
         `structure_version` at which the row last appeared, vanished or moved.
     access_count, order, attached : (capacity,) int64
@@ -80,6 +87,9 @@ class Arrays:
     t: NDArray[np.int64]
     valid_from: NDArray[np.int64]
     valid_until: NDArray[np.int64]
+    recorded_at: NDArray[np.int64]
+    aged_from: NDArray[np.int64]
+    pinned: NDArray[np.uint8]
     last_accessed: NDArray[np.int64]
     access_count: NDArray[np.int64]
     order: NDArray[np.int64]

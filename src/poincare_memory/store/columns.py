@@ -258,13 +258,18 @@ class Columns(Arrays):
     def before(self, rows: Rows, *names: str) -> None:
         """Say, under the write lock, that these fields of these rows are about to change."""
         if self.undo is not None:
-            self.undo.keep(rows, names)
+            aged = ("aged_from",) if "t" in names or "pinned" in names else ()
+            self.undo.keep(rows, (*names, *aged))
 
     def changing(self) -> AbstractContextManager[None]:
         """Context of every change: alone and, in a transaction or a live store, whole or not at all."""
         if self.undo is None and self.file is None:
             return self.lock.write()
         return Change(self)
+
+    def set_age(self, rows: Rows | slice) -> None:
+        """Follow what `t` and `pinned` of these rows are now."""
+        self.aged_from[rows] = np.where(self.pinned[rows] == 1, _kernels.LATEST_INSTANT, self.t[rows])
 
     def changed(self) -> None:
         """Note that values changed, but no point."""
@@ -371,6 +376,7 @@ class Columns(Arrays):
                     first, last = (value, bound) if name == "valid_from" else (bound, value)
                     check_window(first, last, f"memory {self.ids[row]!r}")
                 getattr(self, name)[row] = value
+                self.set_age(slice(row, row + 1))
             self.changed()
 
     def touch(self, rows: Rows, orders: NDArray[np.int64], now: int) -> None:

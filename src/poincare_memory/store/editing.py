@@ -19,7 +19,7 @@ from ..temporal.instants import MISSING, optional_micros, to_micros
 from .columns import Columns, check_window
 from .metadata import check_unicode, copy_metadata
 from .placement import place
-from .state import Store
+from .state import Store, truth
 from .undo import PLACE
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .arrays import Rows
 
-ITEM_KEYS: Final = frozenset(("text", "parent", "t", "id", "meta", "valid_from", "valid_until"))
+ITEM_KEYS: Final = frozenset(("text", "parent", "t", "id", "meta", "valid_from", "valid_until", "pin"))
 
 
 class Unset:
@@ -43,7 +43,9 @@ UNSET: Final = Unset()
 class Batch:
     """Checked memories, a list a field; an id of None is to be made up."""
 
-    __slots__ = ("ids", "metas", "parents", "t", "texts", "valid_from", "valid_until")
+    __slots__ = (
+        "ids", "metas", "parents", "pinned", "recorded_at", "t", "texts", "valid_from", "valid_until"
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.ids: list[str | None] = []
@@ -53,13 +55,16 @@ class Batch:
         self.t: Any = []
         self.valid_from: Any = []
         self.valid_until: Any = []
+        self.pinned: Any = []
+        self.recorded_at = MISSING  # of all of them
 
     def subset(self, numbers: list[int]) -> Batch:
         """Some of them; their times are arrays by now."""
         part = Batch()
-        for name in ("ids", "texts", "parents", "metas"):
+        for name in ("ids", "texts", "parents", "metas", "pinned"):
             values = getattr(self, name)
             setattr(part, name, [values[i] for i in numbers])
+        part.recorded_at = self.recorded_at
         for name in ("t", "valid_from", "valid_until"):
             setattr(part, name, getattr(self, name)[numbers])
         return part
@@ -104,6 +109,7 @@ def add(
     meta: Mapping[str, Any] | None = None,
     valid_from: datetime | None = None,
     valid_until: datetime | None = None,
+    pin: bool = False,
 ) -> str:
     """Store one memory; see `Memory.add`."""
     store.look()
@@ -122,7 +128,11 @@ def add(
     start, end = optional_micros(valid_from, "valid_from"), optional_micros(valid_until, "valid_until")
     check_window(start, end, "memory")
     batch.valid_from, batch.valid_until = start, end
-    batch.t = store.now() if t is None else to_micros(t, "t")
+    batch.pinned = truth("pin", pin)
+    batch.t = MISSING if t is None else to_micros(t, "t")
+    batch.recorded_at = store.now()
+    if t is None:
+        batch.t = batch.recorded_at
     return commit(store, batch, store.embed(batch.texts))[0]
 
 
@@ -174,6 +184,9 @@ def gather(items: list[Any], known: Mapping[str, int], unique: bool = True) -> B
     batch.t = [item.get("t") for item in items]
     batch.valid_from = [item.get("valid_from") for item in items]
     batch.valid_until = [item.get("valid_until") for item in items]
+    batch.pinned = [item.get("pin", False) for item in items]
+    if set(map(type, batch.pinned)) != {bool}:
+        batch.pinned = _each(lambda pin: truth("pin", pin), batch.pinned)
     return batch
 
 
@@ -223,9 +236,11 @@ def convert_times(batch: Batch) -> None:
 
 
 def fill_in_now(store: Store, batch: Batch) -> None:
-    """The clock's time where none was given."""
-    for i in np.flatnonzero(batch.t == MISSING).tolist():
+    """The clock's time: when each happened, where that was not told, and when all were recorded."""
+    undated = np.flatnonzero(batch.t == MISSING).tolist()
+    for i in undated:
         batch.t[i] = store.now()
+    batch.recorded_at = int(batch.t[undated[-1]]) if undated else store.now()
 
 
 def commit(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list[str]:
@@ -284,6 +299,11 @@ def _fill(columns: Columns, rows: Rows, ids: list[str], batch: Batch, embeddings
     columns.t[at] = batch.t
     columns.valid_from[at] = batch.valid_from
     columns.valid_until[at] = batch.valid_until
+    columns.recorded_at[at] = batch.recorded_at
+    columns.aged_from[at] = batch.t
+    if np.any(batch.pinned):
+        columns.pinned[at] = batch.pinned
+        columns.set_age(at)
     row_of = columns.row_of
     parents = [-1 if parent is None else row_of[parent] for parent in batch.parents]
     columns.attach(rows, np.array(parents, np.int32))
@@ -300,6 +320,7 @@ def update(
     t: datetime | None = None,
     valid_from: datetime | Unset | None = UNSET,
     valid_until: datetime | Unset | None = UNSET,
+    pin: bool | None = None,
 ) -> None:
     """Change a memory in place; see `Memory.update`."""
     columns = store.columns
@@ -310,6 +331,8 @@ def update(
         text = checked_text(text)
     new_meta = copy_metadata(meta)
     times: dict[str, int] = {} if t is None else {"t": to_micros(t, "t")}
+    if pin is not None:
+        times["pinned"] = truth("pin", pin)
     if not isinstance(valid_from, Unset):
         times["valid_from"] = optional_micros(valid_from, "valid_from")
     if not isinstance(valid_until, Unset):
@@ -358,6 +381,7 @@ def change(
     columns.before(rows, *times)
     for name, micros in times.items():
         getattr(columns, name)[row] = micros
+    columns.set_age(rows)
     if meta is not None:
         columns.before(rows, "meta")
         columns.metas[row] = meta[0]

@@ -28,7 +28,7 @@ from ..temporal.instants import MISSING
 from . import sql
 from .archive import checked_meta, parse_instant, take_settings
 from .errors import StoreBusyError, StoreClosedError, StoreReadError, StoreWriteError
-from .identity import EMBEDDER, Identity, difference, from_text, identity_of
+from .identity import EMBEDDER, Identity, difference, from_text, identity_of, to_text
 from .lock import FORK_PATIENCE_SECONDS
 from .merging import merge
 from .persisting import accesses, persist
@@ -237,11 +237,15 @@ class LiveFile:
                 f"{self.where}: another process has embedded its memories anew: {differs}; open it again"
             )
 
-    def check_embedder(self, embedder: Embedder) -> None:
-        """ValueError where the memories are not this embedder's."""
+    def identity_of(self, embedder: Embedder) -> Identity:
+        """What tells it from another; with no lock held."""
         if self.closed:
             raise StoreClosedError(f"{self.where}: this memory was closed; open it again")
-        differs = None if self._embedder is None else difference(self._embedder, identity_of(embedder))
+        return identity_of(embedder)
+
+    def check_identity(self, identity: Identity, count: int) -> None:
+        """ValueError where there are memories, and they are not this embedder's."""
+        differs = None if self._embedder is None or not count else difference(self._embedder, identity)
         if differs is not None:
             raise ValueError(
                 f"{self.where}: its memories were embedded by another embedder: {differs}. "
@@ -338,6 +342,8 @@ class LiveFile:
             raise StoreClosedError(orphaned(self.where))
         try:
             persist(connection, columns, undo, self._live_store(), self._pending)
+            if undo.embedder is not None:
+                sql.put_info(connection, EMBEDDER, to_text(undo.embedder))
             looked_at = self._write_metas(connection, columns)
             last = sql.last_change(connection)
             if last - self._cut_at > sql.LOG_LENGTH + sql.LOG_SLACK:
@@ -348,6 +354,7 @@ class LiveFile:
             raise StoreWriteError(f"{self.where}: not written ({error}); nothing was changed") from error
         self._check_place()
         self._seq = last
+        self._embedder = undo.embedder or self._embedder
         self._pending.clear()
         for pos in looked_at:
             del self._metas[pos]

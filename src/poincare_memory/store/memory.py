@@ -285,6 +285,7 @@ class Memory:
         valid_until: datetime | None = None,
         *,
         on_duplicate: OnDuplicate = "error",
+        pin: bool = False,
     ) -> str:
         """Store a memory; returns its id.
 
@@ -304,7 +305,9 @@ class Memory:
             Bounds of validity, inclusive; None leaves a side open.
         on_duplicate : {"error", "ignore", "update"}, default "error"
             What happens where the id is in use: an error; nothing; or the memory takes what is passed (text,
-            parent, t, meta, bounds) and keeps the rest.
+            parent, t, meta, bounds, pin) and keeps the rest.
+        pin : bool, default False
+            Exempt it from decay: it is always as new. Its bounds of validity still count.
 
         Raises
         ------
@@ -324,9 +327,11 @@ class Memory:
         'tea'
         """
         if checked_choice(on_duplicate) == "error":
-            return editing.add(self._store, text, parent, t, id, meta, valid_from, valid_until)
-        item = {"text": text, "parent": parent, "t": t, "id": id, "meta": meta}
+            return editing.add(self._store, text, parent, t, id, meta, valid_from, valid_until, pin)
+        item: dict[str, Any] = {"text": text, "parent": parent, "t": t, "id": id, "meta": meta}
         item |= {"valid_from": valid_from, "valid_until": valid_until}
+        if pin:
+            item["pin"] = pin
         return add_or_keep(self._store, item, on_duplicate)
 
     def add_many(
@@ -365,11 +370,14 @@ class Memory:
         t: datetime | None = None,
         valid_from: datetime | Unset | None = UNSET,
         valid_until: datetime | Unset | None = UNSET,
+        *,
+        pin: bool | None = None,
     ) -> None:
         """Change a memory in place, wholly or not at all.
 
         A new text is embedded and moves the memory and all below it; the same text moves nothing. `meta`
-        replaces the metadata. `valid_from` and `valid_until` may be set to None.
+        replaces the metadata. `valid_from` and `valid_until` may be set to None. `pin` exempts it from decay, or
+        not any more.
 
         Raises
         ------
@@ -387,7 +395,7 @@ class Memory:
         >>> mem.get(note).text
         'Prefers coffee'
         """
-        editing.update(self._store, id, text, meta, t, valid_from, valid_until)
+        editing.update(self._store, id, text, meta, t, valid_from, valid_until, pin)
 
     def remove(self, id: str, cascade: bool = False) -> None:
         """Forget a memory; with `cascade` everything below it too.

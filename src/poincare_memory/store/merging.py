@@ -70,10 +70,8 @@ class Plan:
             if not isinstance(pos, int) or not 0 <= pos < 2**62:
                 raise records.fail(i, f"pos: expected an integer of at least 0, got {pos!r:.80}")
         self.orders = np.array(self.found.positions, np.int64)
-        self.attached = self.orders.copy()
-        for i, extra in enumerate(self.found.extras):
-            if isinstance(extra[2], int) and 0 <= extra[2] < 2**62:
-                self.attached[i] = extra[2]
+        self.attached = records.attached(self.orders)
+        self.recorded_at, self.pinned = records.recorded_at(), records.pinned()
 
     def _match_rows(self, gone: Iterable[str]) -> None:
         columns, row_of = self.columns, self.columns.row_of
@@ -182,7 +180,7 @@ class Plan:
 
     def _set_values(self, undo: UndoLog) -> None:
         columns, rows, old = self.columns, self.rows, self.rows[~self.is_new]
-        undo.keep(old, ("text", "meta", "access_count", *TIMES))
+        undo.keep(old, ("text", "meta", "access_count", "recorded_at", "pinned", "aged_from", *TIMES))
         for row, text, meta in zip(rows.tolist(), self.texts, self.metas, strict=True):
             columns.texts[row] = text
             if columns.metas[row] != meta and (columns.metas[row] or meta):
@@ -192,6 +190,8 @@ class Plan:
         for name in TIMES:
             getattr(columns, name)[rows] = self.times[name]
         columns.access_count[rows] = self.counts
+        columns.recorded_at[rows], columns.pinned[rows] = self.recorded_at, self.pinned
+        columns.set_age(rows)
         if columns.file is not None:
             columns.file.add_pending(columns, rows)
 

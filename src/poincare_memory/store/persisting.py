@@ -12,7 +12,7 @@ from ..embed.specs import embedder_spec
 from ..temporal.instants import from_micros
 from ..temporal.specs import policy_spec
 from . import sql
-from .archive import SETTINGS_IN_FILES, fields_of
+from .archive import EXTRAS, SETTINGS_IN_FILES, extras_of, fields_of
 from .placement import points
 from .undo import BORN, COUNTS, EMBEDDING, EXTRA, PARENT, POINT, VALUES
 
@@ -81,7 +81,7 @@ def _insert_born(connection: sqlite3.Connection, columns: Columns, undo: UndoLog
     fields = fields_of(columns, rows)
     places = points(columns, rows, store.ball.sqrt_c)
     sql.insert(connection, positions, fields, [(places, columns.embedding[rows])])
-    sql.put_extras(connection, _extras(columns, rows))
+    sql.put_extras(connection, extras_of(_with_places(columns, rows, fields)))
 
 
 def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: UndoLog, store: Store) -> None:
@@ -106,7 +106,9 @@ def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: Undo
         _expect(sql.update_counts(connection, _counts(columns, rows)), len(rows))
     rows = _live_rows(columns, undo, False, VALUES | EXTRA)
     if len(rows):
-        sql.put_extras(connection, _extras(columns, rows))
+        fields = _with_places(columns, rows, fields_of(columns, rows))
+        names = ("id", "text", *EXTRAS)
+        sql.put_extras(connection, zip(*(fields[name] for name in names), strict=True))
     rows = _live_rows(columns, undo, False, VALUES | PARENT | POINT | EMBEDDING)
     sql.seal(connection, columns.order[rows].tolist())
 
@@ -121,16 +123,11 @@ def _counts(columns: Columns, rows: Rows) -> Iterator[tuple[int, str | None, int
         )
 
 
-def _extras(columns: Columns, rows: Rows) -> Iterator[tuple[Any, ...]]:
-    for row in rows.tolist():
-        order, attached = int(columns.order[row]), int(columns.attached[row])
-        yield (
-            columns.name(row),
-            sql.digest(columns.texts[row]),
-            None,
-            None,
-            None if attached == order else attached,
-        )
+def _with_places(columns: Columns, rows: Rows, fields: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """`fields` with the moments at which memories got their parents, where those are not their own."""
+    orders, attached = columns.order[rows].tolist(), columns.attached[rows].tolist()
+    fields["attached"] = [None if at == order else at for order, at in zip(orders, attached, strict=True)]
+    return fields
 
 
 def _iso(micros: int) -> str:

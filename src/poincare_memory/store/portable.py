@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .._core import _kernels
-from .archive import FIELDS, Archive, Block, Floats, archive_of, empty_store, store_of
+from .archive import EXTRAS, FIELDS, Archive, Block, Floats, archive_of, empty_store, store_of
 from .atomic import write_text
 from .sqlite import is_database, refuse_foreign
 
@@ -60,17 +60,23 @@ def _compact(archive: Archive) -> str:
     for points, embeddings in archive.vectors:
         vectors = zip(_kernels.decimal_lists(points), _kernels.decimal_lists(embeddings), strict=True)
         for i, (point, embedding) in enumerate(vectors, len(records)):
-            head = json.dumps({name: archive.fields[name][i] for name in FIELDS}, allow_nan=False)
+            head = json.dumps(_head(archive, i), allow_nan=False)
             records.append(f'{head[:-1]}, "point": {point}, "embedding": {embedding}}}')
     return f'{{"config": {json.dumps(archive.config, allow_nan=False)}, "records": [{", ".join(records)}]}}'
+
+
+def _head(archive: Archive, i: int) -> dict[str, Any]:
+    """Fields of a record; ours only where they say something."""
+    fields = archive.fields
+    extras = {name: fields[name][i] for name in EXTRAS if fields[name][i] is not None}
+    return {name: fields[name][i] for name in FIELDS} | extras
 
 
 def _indented(archive: Archive, indent: int) -> str:
     records: list[dict[str, Any]] = []
     for points, embeddings in archive.vectors:
         for i, (point, embedding) in enumerate(zip(points, embeddings, strict=True), len(records)):
-            head = {name: archive.fields[name][i] for name in FIELDS}
-            records.append({**head, "point": point.tolist(), "embedding": embedding.tolist()})
+            records.append({**_head(archive, i), "point": point.tolist(), "embedding": embedding.tolist()})
     return json.dumps({"config": archive.config, "records": records}, indent=indent, allow_nan=False)
 
 
@@ -152,6 +158,7 @@ def _records_of(records: Any, dim: int, where: str) -> tuple[dict[str, list[Any]
             if name not in record:
                 raise ValueError(f"{where}: record {i}: {name!r} is missing")
     fields = {name: [record[name] for record in records] for name in FIELDS}
+    fields |= {name: [record.get(name) for record in records] for name in EXTRAS}
     if not records:
         return fields, [], 0
     vectors = (_matrix(records, "point", dim, where), _matrix(records, "embedding", dim, where))

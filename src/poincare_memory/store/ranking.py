@@ -93,7 +93,7 @@ class Ranking:
             columns.scan_direction,
             columns.radius,
             columns.directed,
-            columns.t,
+            columns.aged_from,
             columns.access_count,
             columns.valid_from,
             columns.valid_until,

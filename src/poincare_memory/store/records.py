@@ -36,6 +36,10 @@ class MemoryRecord:
         How often a search with ``touch=True`` returned it.
     last_accessed : datetime or None
         When that happened last.
+    recorded_at : datetime or None
+        When the store learnt of it, whenever it happened; None where that is not known. Set by `Memory.add`.
+    pinned : bool
+        Whether it is exempt from decay.
 
     Examples
     --------
@@ -53,6 +57,8 @@ class MemoryRecord:
     valid_until: datetime | None = None
     access_count: int = 0
     last_accessed: datetime | None = None
+    recorded_at: datetime | None = field(default=None, kw_only=True, compare=False, repr=False)
+    pinned: bool = field(default=False, kw_only=True, compare=False, repr=False)
 
 
 @dataclass

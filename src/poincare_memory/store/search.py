@@ -267,14 +267,15 @@ def _asked_of_the_user(
     with store.lock.read():
         there = columns.order[candidates.row_numbers()] == orders
         candidates, orders = candidates.only(there), orders[there]
-        arguments = _policy_arguments(columns, candidates.row_numbers())
+        arguments = _policy_arguments(columns, candidates.row_numbers(), moment)
     candidates.weights = checked_weights(policy, from_micros(moment), *arguments)  # type: ignore[arg-type]
     return candidates, orders
 
 
-def _policy_arguments(columns: Columns, rows: Rows) -> tuple[list[Any], ...]:
+def _policy_arguments(columns: Columns, rows: Rows, moment: int) -> tuple[list[Any], ...]:
+    times = np.where(columns.pinned[rows] == 1, moment, columns.t[rows])  # pinned: always as new
     return (
-        [from_micros(t) for t in columns.t[rows].tolist()],
+        [from_micros(t) for t in times.tolist()],
         columns.access_count[rows].tolist(),
         [from_micros(t) for t in columns.valid_from[rows].tolist()],
         [from_micros(t) for t in columns.valid_until[rows].tolist()],

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from .archive import Floats
+from .archive import EXTRAS, Floats
 from .digests import record_digest, settings_digest
 
 PAGE_SIZE: Final = 32768  # of saved files: a record with its vectors is several kilobytes
@@ -77,7 +77,7 @@ INSERTED, UPDATED, DELETED, TOUCHED, CONFIGURED = 1, 2, 3, 4, 5
 LIVE_TABLES: Final = {
     "pm_info": "CREATE TABLE pm_info (key TEXT PRIMARY KEY, value)",
     "pm_change": "CREATE TABLE pm_change (seq INTEGER PRIMARY KEY, kind INTEGER, id TEXT)",
-    "pm_extra": "CREATE TABLE pm_extra (id TEXT PRIMARY KEY, digest INTEGER, recorded_at INTEGER, "
+    "pm_extra": "CREATE TABLE pm_extra (id TEXT PRIMARY KEY, digest INTEGER, recorded_at TEXT, "
     "pinned INTEGER, attached INTEGER) WITHOUT ROWID",
 }
 
@@ -205,6 +205,11 @@ def create(connection: sqlite3.Connection, config: dict[str, Any]) -> None:
     )
 
 
+def create_extras(connection: sqlite3.Connection) -> None:
+    """The table for what format 1 does not hold."""
+    connection.execute(LIVE_TABLES["pm_extra"])
+
+
 def guard(connection: sqlite3.Connection) -> None:
     """From now on the digests of a new file follow what is changed in it."""
     for statement in DIGEST_TRIGGERS.values():
@@ -288,7 +293,6 @@ class Found:
     fields: dict[str, list[Any]]
     points: Floats
     embeddings: Floats
-    extras: list[tuple[Any, ...]]  # recorded_at, pinned, attached; empty where there is no pm_extra
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -329,7 +333,7 @@ def _too_large(where: str) -> ValueError:
 
 def no_fields() -> dict[str, list[Any]]:
     """One empty list a field of a record."""
-    return {name: [] for name in COLUMNS}
+    return {name: [] for name in (*COLUMNS, *EXTRAS)}
 
 
 def read(
@@ -340,8 +344,14 @@ def read(
     guarded = set(DIGEST_TABLES) <= parts(connection)
     if not guarded:
         _check_structure(connection, where)
-    reading = _Reading(fields, dim, where)
-    yield from reading.blocks(*_all_rows(connection, f"SELECT {_RECORD} FROM records r", guarded, where))
+    extended = _has_extras(connection)
+    query = _LIVE if extended else f"SELECT {_RECORD} FROM records r"
+    yield from _Reading(fields, dim, where).blocks(*_all_rows(connection, query, guarded, where))
+
+
+def _has_extras(connection: sqlite3.Connection) -> bool:
+    made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'pm_extra'").fetchone()
+    return made is not None and made[0] == LIVE_TABLES["pm_extra"]
 
 
 def read_live(
@@ -464,7 +474,6 @@ class _Reading:
     def __init__(self, fields: dict[str, list[Any]], dim: int, where: str) -> None:
         self.fields = fields
         self.positions: list[Any] = []
-        self.extras: list[tuple[Any, ...]] = []
         self._dim = dim
         self._where = where
 
@@ -487,7 +496,9 @@ class _Reading:
                     else column
                 )
             if len(chunk[0]) > width:
-                self.extras += (_extra_of(row) for row in chunk)
+                for row in chunk:
+                    for name, value in zip(EXTRAS, _extra_of(row), strict=True):
+                        self.fields[name].append(value)
             yield self._matrix(points, "point", first), self._matrix(embeddings, "embedding", first)
         digests.finish()
 
@@ -506,11 +517,11 @@ def _found(chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests, dim: int,
     reading = _Reading(no_fields(), dim, where)
     blocks = [(np.empty((0, dim)), np.empty((0, dim))), *reading.blocks(chunks, digests)]
     points, embeddings = (np.concatenate(matrices) for matrices in zip(*blocks, strict=True))
-    return Found(reading.positions, reading.fields, points, embeddings, reading.extras)
+    return Found(reading.positions, reading.fields, points, embeddings)
 
 
 def _extra_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """recorded_at, pinned and attached, where they were written for this record."""
+    """The `EXTRAS` of a record, where they were written for it as it is."""
     text_digest, *extra = row[len(_FIELDS) :]
     return tuple(extra) if text_digest is not None and text_digest == digest(row[2]) else (None, None, None)
 
@@ -700,7 +711,8 @@ def add_accesses(connection: sqlite3.Connection, rows: Iterable[tuple[int, str, 
 
 
 def put_extras(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    """(id, digest, recorded_at, pinned, attached) each."""
+    """(id, text, recorded_at, pinned, attached) each."""
+    rows = ((id, digest(text), *extras) for id, text, *extras in rows)
     connection.executemany(
         "INSERT INTO pm_extra VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, "
         "recorded_at = excluded.recorded_at, pinned = excluded.pinned, attached = excluded.attached",

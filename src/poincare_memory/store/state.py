@@ -174,13 +174,15 @@ class Store:
                 f"embedder has dim {checked.dim}, but this memory's vectors have {self.columns.dim}: "
                 "make a new Memory for it"
             )
-        if self.columns.file is not None:
-            self.columns.file.check_embedder(checked)
+        file = self.columns.file
+        identity = None if file is None else file.identity_of(checked)
         with self.columns.changing():
+            if file is not None and identity is not None:
+                file.check_identity(identity, self.columns.n)
             undo, old = self.columns.undo, self.embedder
             if undo is not None:
                 undo.step(lambda: setattr(self, "embedder", old))
-                undo.settings["embedder"] = checked
+                undo.settings["embedder"], undo.embedder = checked, identity
             self.embedder = checked
 
     def reading(self) -> Look:

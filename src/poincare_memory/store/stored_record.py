@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-FIELDS = tuple(f.name for f in fields(MemoryRecord))
+FIELDS = tuple(f.name for f in fields(MemoryRecord) if f.compare)
+EXTRAS = tuple(f.name for f in fields(MemoryRecord) if not f.compare)
 
 
 def _id_at(columns: Columns, row: int) -> str:
@@ -50,6 +51,14 @@ def _last_accessed_at(columns: Columns, row: int) -> datetime | None:
 
 def _access_count_at(columns: Columns, row: int) -> int:
     return int(columns.access_count[row])
+
+
+def _recorded_at_at(columns: Columns, row: int) -> datetime | None:
+    return from_micros(int(columns.recorded_at[row]))
+
+
+def _pinned_at(columns: Columns, row: int) -> bool:
+    return bool(columns.pinned[row])
 
 
 def _meta_at(columns: Columns, row: int) -> dict[str, Any]:
@@ -89,7 +98,8 @@ class StoredRecord(MemoryRecord):
 
     def snapshot(self) -> MemoryRecord:
         """The values now, in a record of its own (`meta` is shared)."""
-        return MemoryRecord(*(getattr(self, name) for name in FIELDS))
+        values = (getattr(self, name) for name in FIELDS)
+        return MemoryRecord(*values, **{name: getattr(self, name) for name in EXTRAS})
 
     @property
     def row(self) -> int:
@@ -102,7 +112,7 @@ class StoredRecord(MemoryRecord):
 
     def change_last(self, name: str, value: Any) -> None:
         """Change a removed record: only the record itself. Times are in microseconds, as for a column."""
-        instant = name not in ("meta", "access_count")
+        instant = name not in ("meta", "access_count", "pinned")
         setattr(self._last, name, from_micros(value) if instant else value)
 
     def _read(self, name: str, read: Callable[[Columns, int], Value]) -> Value:
@@ -185,6 +195,24 @@ class StoredRecord(MemoryRecord):
         self._columns.change(self, "access_count", int(value))
 
     @property
+    def recorded_at(self) -> datetime | None:
+        return self._read("recorded_at", _recorded_at_at)
+
+    @recorded_at.setter
+    def recorded_at(self, value: datetime | None) -> NoReturn:
+        raise AttributeError("when a memory was recorded cannot change")
+
+    @property
+    def pinned(self) -> bool:
+        return self._read("pinned", _pinned_at)
+
+    @pinned.setter
+    def pinned(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise TypeError(f"pinned must be True or False, got {value!r:.80}")
+        self._columns.change(self, "pinned", value)
+
+    @property
     def meta(self) -> dict[str, Any]:
         return self._read("meta", _meta_at)
 
@@ -202,10 +230,14 @@ class StoredRecord(MemoryRecord):
     @property
     def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
         """What `vars` shows, as of any other record."""
-        return {name: getattr(self, name) for name in FIELDS}
+        return {name: getattr(self, name) for name in (*FIELDS, *EXTRAS)}
 
     def __repr__(self) -> str:
         return "MemoryRecord(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in FIELDS) + ")"
 
-    def __reduce__(self) -> tuple[type[MemoryRecord], tuple[Any, ...]]:
-        return MemoryRecord, tuple(getattr(self, name) for name in FIELDS)
+    def __reduce__(self) -> tuple[Callable[..., MemoryRecord], tuple[Any, ...]]:
+        return _record_of, (vars(self),)
+
+
+def _record_of(values: dict[str, Any]) -> MemoryRecord:
+    return MemoryRecord(**values)

@@ -65,6 +65,8 @@ class UndoLog:
         Serial number of a memory (`Columns.order`) -> `Mark`, for all that were born or changed or are gone.
     settings : dict
         Settings of the store that were set.
+    embedder : dict or None
+        Identity of the embedder that was set.
     freed : list of int
         Rows that were freed. Their vectors stay where they are, so none is used again before the log ends.
     """
@@ -76,6 +78,7 @@ class UndoLog:
         self._undoing = self._came_back = False
         self.marks: dict[int, Mark] = {}
         self.settings: dict[str, Any] = {}
+        self.embedder: dict[str, Any] | None = None
         self.freed: list[int] = []
 
     def step(self, take_back: Callable[[], None]) -> None:

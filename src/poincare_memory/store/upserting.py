@@ -48,8 +48,7 @@ def add_many_or_keep(
     convert_times(batch)
     dated = batch.t != MISSING
     fill_in_now(store, batch)
-    metas = [item.get("meta") is not None for item in listed]
-    upsert = _Upsert(store, batch, dated, metas, on_duplicate == "update")
+    upsert = _Upsert(store, batch, dated, listed, on_duplicate == "update")
     while True:
         upsert.embed()
         ids = upsert.carry_out()
@@ -59,12 +58,18 @@ def add_many_or_keep(
 
 class _Upsert:
     def __init__(
-        self, store: Store, batch: Batch, dated: NDArray[np.bool_], has_meta: list[bool], update: bool
+        self,
+        store: Store,
+        batch: Batch,
+        dated: NDArray[np.bool_],
+        items: list[Mapping[str, Any]],
+        update: bool,
     ) -> None:
         self._store = store
         self._batch = batch
         self._dated = dated
-        self._has_meta = has_meta
+        self._has_meta = [item.get("meta") is not None for item in items]
+        self._pins = [item.get("pin") for item in items]
         self._update = update
         self._vectors: dict[str, NDArray[Any]] = {}  # text -> its embedding
 
@@ -119,6 +124,8 @@ class _Upsert:
         id, parent = cast(str, batch.ids[i]), batch.parents[i]
         row = columns.row_of[id]
         times = {"t": int(batch.t[i])} if self._dated[i] else {}
+        if self._pins[i] is not None:
+            times["pinned"] = int(batch.pinned[i])
         for name in ("valid_from", "valid_until"):
             if int(getattr(batch, name)[i]) != MISSING:
                 times[name] = int(getattr(batch, name)[i])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core import _kernels
 from ..temporal.compiled import checked_weights, compile_policy
-from ..temporal.instants import from_micros
+from ..temporal.instants import LATEST, from_micros
 from .arrays import Rows
 from .state import Store
 
@@ -26,7 +26,7 @@ class TimeColumns:
     """What a decay policy looks at, copied at one moment: weights can be had of it with no lock held."""
 
     policy: DecayPolicy
-    t: Instants
+    t: Instants  # the end of time where pinned
     access_count: NDArray[np.int64]
     valid_from: Instants
     valid_until: Instants
@@ -37,7 +37,7 @@ class TimeColumns:
         columns = store.columns
         return cls(
             store.decay,
-            columns.t[rows],
+            columns.aged_from[rows],
             columns.access_count[rows],
             columns.valid_from[rows],
             columns.valid_until[rows],
@@ -61,7 +61,7 @@ class TimeColumns:
         return checked_weights(
             self.policy,
             cast(datetime, from_micros(now)),
-            [cast(datetime, from_micros(t)) for t in self.t.tolist()],
+            [cast(datetime, from_micros(now if t == LATEST else t)) for t in self.t.tolist()],
             self.access_count.tolist(),
             [from_micros(t) for t in self.valid_from.tolist()],
             [from_micros(t) for t in self.valid_until.tolist()],
