@@ -169,12 +169,20 @@ def test_an_embedder_set_in_a_transaction_that_fails_was_never_set() -> None:
     assert mem.embedder == HashingEmbedder(dim=32)
 
 
-def test_a_live_file_keeps_the_embedder_that_was_set(tmp_path: Path) -> None:
+def test_a_live_file_takes_an_embedder_that_returns_the_same_only(tmp_path: Path) -> None:
+    class Cached(HashingEmbedder):
+        pass
+
     path = tmp_path / "live.db"
     with Memory.open(path) as mem:
-        mem.embedder = HashingEmbedder(seed=7)
-    with Memory.open(path) as mem:
-        assert mem.embedder == HashingEmbedder(seed=7)
+        mem.add("green tea", id="tea")
+        with pytest.raises(ValueError, match="another embedder"):
+            mem.embedder = HashingEmbedder(seed=7)
+        assert mem.embedder == HashingEmbedder()
+        mem.embedder = Cached()
+        assert [hit.id for hit in mem.search("green tea")] == ["tea"]
+    with Memory.open(path, embedder=Cached()) as mem:
+        assert mem.ids == ["tea"]
 
 
 class Counting(Memory):
