@@ -129,3 +129,28 @@ def test_the_index_follows_changes(mem: Memory) -> None:
     assert mem.search(query, k=1, touch=False)[0].id != before
     mem.update(before, text=before)
     assert mem.search(query, k=1, touch=False)[0].id == before
+
+
+@pytest.mark.parametrize("emptied", [True, False])
+def test_memories_too_deep_for_the_graph_are_searched_by_the_scan(
+    emptied: bool, graph_calls: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranking, "GRAPH_FROM_PASSING", 1)
+    monkeypatch.setattr(ranking, "GRAPH_SHARE", 1)
+    monkeypatch.setattr(ranking, "GRAPH_LEAST", 1)
+    mem = Memory(embedder=Clusters(), depth_step=1.0, metric="hyperbolic")
+    mem.add_many({"text": str(i), "id": str(i)} for i in range(400, 410))
+    mem.build_index("hnsw")
+    assert mem.search("404", k=1, oversample=1)[0].id == "404"
+    assert graph_calls == [True]
+    if emptied:
+        for id in mem.ids:
+            mem.remove(id)
+    parent = None
+    for level in range(60):
+        parent = mem.add(str(500 + level), id=f"level {level}", parent=parent)
+    for metric in ("hyperbolic", "shell"):
+        asked = {"k": 5, "oversample": 1, "metric": metric, "touch": False}
+        through = [hit.id for hit in mem.search("510", use_index=True, **asked)]
+        assert through == [hit.id for hit in mem.search("510", use_index=False, **asked)]
+    assert graph_calls[1] is False

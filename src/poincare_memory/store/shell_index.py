@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 from typing import TYPE_CHECKING, Literal
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _hnsw
+from ..arguments import integer
 from ..geometry.numerics import FloatArray
 from ..geometry.polar import ball_to_polar, polar_to_ball
 from ..index import (
@@ -60,7 +60,7 @@ class ShellIndex(MIPSIndex):
     def rebuild(self) -> None:
         """Build again what the backend keeps."""
         with self._store.lock.read():
-            self._graphs = {"shell": self._new_graph("shell")} if self._wants_graph() else {}
+            self._graphs = self._new_graphs(["shell"]) if self._wants_graph() else {}
             self._version = self._store.columns.structure_version
             if self.backend == "faiss":
                 self._refresh_faiss()
@@ -78,12 +78,15 @@ class ShellIndex(MIPSIndex):
         with self._building:
             changed = columns.changed_rows(self._version)
             if changed is None:
-                self._graphs = {metric: self._new_graph(metric) for metric in self._graphs}
+                self._graphs = self._new_graphs(list(self._graphs))
             else:
                 present = (columns.order[changed] >= 0) & (columns.directed[changed] == 1)
                 for metric, graph in list(self._graphs.items()):
-                    graph.remove(changed[~present].astype(np.int64))
-                    self._put(graph, metric, changed[present])
+                    if self._fits(metric, columns.radius[changed[present]]):
+                        graph.remove(changed[~present].astype(np.int64))
+                        self._put(graph, metric, changed[present])
+                    else:
+                        del self._graphs[metric]
             self._version = columns.structure_version
 
     # --- searches, under the shared lock --------------------------------------------------------------------
@@ -134,18 +137,28 @@ class ShellIndex(MIPSIndex):
             return None
         self._catch_up()
         found = self._graphs.get(metric)
-        if found is not None:
-            return found
         columns = self._store.columns
-        deepest = float(columns.radius[: columns.high_water].max(initial=0.0))
-        if deepest * self.ball.sqrt_c > _hnsw.LARGEST_RADIUS:
-            return None
+        if found is not None or not self._fits(metric, columns.radius[: columns.high_water]):
+            return found
         with self._building:
             if metric not in self._graphs:
-                self._graphs[metric] = self._new_graph(metric)
-            return self._graphs[metric]
+                self._graphs.update(self._new_graphs([metric]))
+            return self._graphs.get(metric)
 
-    def _new_graph(self, metric: GraphMetric) -> _hnsw.Graph:
+    def _fits(self, metric: GraphMetric, depths: FloatArray) -> bool:
+        """Whether a graph can hold memories so deep; where it cannot, the exact scan serves its metric."""
+        deepest = float(depths.max(initial=0.0)) * self.ball.sqrt_c
+        return metric == "shell" or deepest <= _hnsw.LARGEST_RADIUS
+
+    def _new_graphs(self, metrics: list[GraphMetric]) -> dict[GraphMetric, _hnsw.Graph]:
+        """Graphs over all memories, one a metric that they fit."""
+        columns = self._store.columns
+        live = columns.live_rows()
+        rows = live[columns.directed[live].astype(bool)]
+        depths = columns.radius[rows]
+        return {metric: self._new_graph(metric, rows) for metric in metrics if self._fits(metric, depths)}
+
+    def _new_graph(self, metric: GraphMetric, rows: Rows) -> _hnsw.Graph:
         columns = self._store.columns
         graph = _hnsw.Graph(
             columns.dim,
@@ -155,20 +168,14 @@ class ShellIndex(MIPSIndex):
             seed=GRAPH_SEED,
             capacity=columns.n,
         )
-        rows = columns.live_rows()
-        self._put(graph, metric, rows[columns.directed[rows].astype(bool)])
+        self._put(graph, metric, rows)
         return graph
 
     def _put(self, graph: _hnsw.Graph, metric: GraphMetric, rows: Rows) -> None:
         if len(rows) == 0:
             return
         columns = self._store.columns
-        radius = columns.radius[rows] * self.ball.sqrt_c
-        if metric == "shell":
-            radius = np.zeros(len(rows))
-        elif float(radius.max()) > _hnsw.LARGEST_RADIUS:
-            del self._graphs["hyperbolic"]  # too deep for its float32 rows: the exact scan serves that metric
-            return
+        radius = np.zeros(len(rows)) if metric == "shell" else columns.radius[rows] * self.ball.sqrt_c
         graph.add(
             rows.astype(np.int64),
             columns.scan_direction[rows],
@@ -188,7 +195,7 @@ class ShellIndex(MIPSIndex):
         if query.shape[0] != columns.dim:
             raise ValueError(f"query point: expected shape ({columns.dim},), got {query.shape}")
         with self._store.lock.read():
-            wanted = min(operator.index(k), columns.n)
+            wanted = min(integer("k", k), columns.n)
             if wanted < 1:
                 return np.zeros(0, np.int64), np.zeros(0)
             live = columns.live_rows()
