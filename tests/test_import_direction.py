@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "poincare_memory"
 # The one list. A package's own name stands for its __init__, which re-exports and so comes after its modules.
 ORDER = """
 _core
+arguments
 threads
 geometry.numerics
 geometry.pairing
@@ -39,7 +40,6 @@ temporal.policies
 temporal.compiled
 temporal.specs
 temporal
-hierarchy.arguments
 hierarchy.tree
 hierarchy.spreading
 hierarchy.sarkar

@@ -18,13 +18,13 @@ then the Lorentzian inner product, a decreasing function of the hyperbolic dista
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._core import _hnsw
+from .arguments import integer
 from .geometry.lorentz import to_mips_vectors
 from .geometry.numerics import FloatArray
 from .geometry.poincare import PoincareBall
@@ -83,8 +83,8 @@ class MIPSIndex:
             raise ValueError(f"backend: expected one of {', '.join(get_args(Backend))}, got {backend!r}")
         self.ball = ball
         self.backend: Backend = backend
-        self.hnsw_m = _at_least("hnsw_m", hnsw_m, 2)
-        self.ef_search = _at_least("ef_search", ef_search, 1)
+        self.hnsw_m = integer("hnsw_m", hnsw_m, least=2)
+        self.ef_search = integer("ef_search", ef_search, least=1)
         self.n_threads = n_threads
         self._threads = resolve_threads(n_threads)
         self._points: FloatArray = np.zeros((0, 0))
@@ -142,7 +142,7 @@ class MIPSIndex:
         ValueError
             If the query has another shape, is not finite, or is not inside the ball.
         """
-        wanted = min(operator.index(k), self.size)
+        wanted = min(integer("k", k), self.size)
         if wanted < 1:
             return np.zeros(0, np.int64), np.zeros(0)
         query = checked_points(np.asarray(point)[None], self.ball, what="query point")[0]
@@ -209,13 +209,6 @@ class MIPSIndex:
             built = faiss.IndexFlatIP(vectors.shape[1])
         built.add(vectors)
         return built
-
-
-def _at_least(name: str, value: int, least: int) -> int:
-    number = operator.index(value)
-    if number < least:
-        raise ValueError(f"{name}: expected an integer of at least {least}, got {value!r}")
-    return number
 
 
 def checked_points(points: FloatArray, ball: PoincareBall, what: str = "points") -> FloatArray:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 import os
 
 from ._core import _kernels
+from .arguments import integer
 
 __all__ = ["available_threads", "resolve_threads"]
 
@@ -44,11 +44,4 @@ def resolve_threads(n_threads: int | None) -> int:
     >>> resolve_threads(2), resolve_threads(None)
     (2, 0)
     """
-    if n_threads is None:
-        return 0
-    count = operator.index(n_threads)
-    if count < 1:
-        raise ValueError(
-            f"n_threads: expected an integer of at least 1, or None for the default, got {n_threads!r}"
-        )
-    return count
+    return 0 if n_threads is None else integer("n_threads", n_threads, least=1)

@@ -91,7 +91,7 @@ def test_a_K_that_is_not_positive_is_refused(K: float) -> None:
         lambda x, ball, K: cone_energy(x, x, ball, K),
         lambda x, ball, K: in_cone(x, x, ball, K),
     ):
-        with pytest.raises(ValueError, match="K: expected a positive number"):
+        with pytest.raises(ValueError, match="K must be positive"):
             call(x, ball, K)
 
 

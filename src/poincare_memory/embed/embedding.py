@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import integer
 from .protocol import Embedder, FloatArray
 
-__all__ = ["as_embeddings", "check_embedder", "checked_dim", "embed_texts", "text_list"]
+__all__ = ["as_embeddings", "check_embedder", "embed_texts", "text_list"]
 
 _CHECKED_AT_ONCE = 1 << 16  # numbers
 
@@ -35,19 +36,6 @@ def text_list(texts: Iterable[str]) -> list[str]:
         if not isinstance(text, str):
             raise TypeError(f"texts[{i}]: expected a str, got {type(text).__name__} {text!r:.80}")
     return listed
-
-
-def checked_dim(value: object, name: str = "dim", least: int = 1) -> int:
-    """``value`` as a plain int of at least ``least``; NumPy integers are welcome, bool and float are not."""
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name}: expected an integer, got {type(value).__name__} {value!r:.80}") from None
-    if number < least:
-        raise ValueError(f"{name} must be at least {least}, got {number}")
-    return number
 
 
 def check_embedder(embedder: Any) -> Embedder:
@@ -77,7 +65,7 @@ def check_embedder(embedder: Any) -> Embedder:
         raise TypeError(
             f"embedder: {type(embedder).__name__} has embed(texts) but no dim, the length of its vectors"
         )
-    checked_dim(embedder.dim, f"{type(embedder).__name__}.dim")
+    integer(f"{type(embedder).__name__}.dim", embedder.dim, least=1)
     checked: Embedder = embedder
     return checked
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .embedding import as_embeddings, checked_dim, text_list
+from ..arguments import integer
+from .embedding import as_embeddings, text_list
 from .protocol import FloatArray
 
 __all__ = ["CallableEmbedder"]
@@ -39,7 +40,7 @@ class CallableEmbedder:
     def __post_init__(self) -> None:
         if not callable(self.fn):
             raise TypeError(f"fn: expected a function of texts, got {type(self.fn).__name__} {self.fn!r:.80}")
-        self.dim = checked_dim(self.dim)
+        self.dim = integer("dim", self.dim, least=1)
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
         """Embeddings of ``texts``, shape (n, dim); a new array.

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core import _kernels
+from ..arguments import integer
 from ..threads import resolve_threads
-from .embedding import checked_dim, text_list
+from .embedding import text_list
 from .protocol import FloatArray
 
 __all__ = ["HashingEmbedder"]
@@ -79,10 +80,10 @@ class HashingEmbedder:
         return rows
 
     def _checked(self) -> tuple[int, tuple[int, int], int]:
-        dim = checked_dim(self.dim, least=_LEAST_DIM)
+        dim = integer("dim", self.dim, least=_LEAST_DIM)
         if dim > _MOST_DIM:
             raise ValueError(f"dim must be at most {_MOST_DIM}, got {dim}")
-        seed = checked_dim(self.seed, "seed", least=0)
+        seed = integer("seed", self.seed, least=0)
         if seed >= _SEEDS:
             raise ValueError(f"seed must be below 2**32, got {seed}")
         return dim, self._checked_lengths(), seed
@@ -94,7 +95,7 @@ class HashingEmbedder:
             raise ValueError(
                 f"ngram_range: expected two integers (shortest, longest), got {self.ngram_range!r:.80}"
             ) from None
-        lengths = checked_dim(shortest, "ngram_range[0]"), checked_dim(longest, "ngram_range[1]")
+        lengths = integer("ngram_range[0]", shortest, least=1), integer("ngram_range[1]", longest, least=1)
         if lengths[0] > lengths[1]:
             raise ValueError(f"ngram_range: expected shortest ≤ longest, got {lengths}")
         return lengths

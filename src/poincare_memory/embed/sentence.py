@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .embedding import as_embeddings, checked_dim, text_list
+from ..arguments import integer
+from .embedding import as_embeddings, text_list
 from .protocol import FloatArray
 
 __all__ = ["SentenceTransformerEmbedder"]
@@ -74,4 +75,4 @@ def _dimension(model: Any, model_name: str) -> int:
             f"the model {model_name!r} does not say how long its embeddings are: pass truncate_dim=, or wrap "
             "its encode method as CallableEmbedder(model.encode, dim)"
         )
-    return checked_dim(dim, f"embedding dimension of {model_name!r}")
+    return integer(f"embedding dimension of {model_name!r}", dim, least=1)

@@ -8,7 +8,6 @@ same loss is provided as a baseline for benchmarks.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from itertools import repeat
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..arguments import integer, number_within
 from ..geometry.poincare import PoincareBall
 from .tree import edge_endpoints
 
@@ -123,8 +123,8 @@ def fit_poincare_embeddings(
     True
     """
     settings = _Settings(dim, epochs, lr, negatives, batch_size, seed)
-    burn_in = _whole("burn_in", burn_in, 0)
-    factor = _rate("burn_in_lr_factor", burn_in_lr_factor)
+    burn_in = integer("burn_in", burn_in, least=0)
+    factor = number_within("burn_in_lr_factor", burn_in_lr_factor, 0, _LARGEST_RATE)
     if ball is not None and not isinstance(ball, PoincareBall):
         raise TypeError(f"ball: expected a PoincareBall or None, got {ball!r}")
     scale = 1.0 if ball is None else ball.sqrt_c
@@ -171,11 +171,11 @@ class _Settings:
     def __init__(
         self, dim: int, epochs: int, lr: float, negatives: int, batch_size: int, seed: int | None
     ) -> None:
-        self.dim = _whole("dim", dim, 1)
-        self.epochs = _whole("epochs", epochs, 0)
-        self.lr = _rate("lr", lr)
-        self.negatives = _whole("negatives", negatives, 1)
-        _whole("batch_size", batch_size, 1)
+        self.dim = integer("dim", dim, least=1)
+        self.epochs = integer("epochs", epochs, least=0)
+        self.lr = number_within("lr", lr, 0, _LARGEST_RATE)
+        self.negatives = integer("negatives", negatives, least=1)
+        integer("batch_size", batch_size, least=1)
         try:
             self.seeds = np.random.SeedSequence(seed)
         except (TypeError, ValueError) as error:
@@ -258,23 +258,3 @@ def _aligned_zeros(rows: int, columns: int) -> NDArray[np.float32]:
     buffer = np.zeros(rows * columns + _CACHE_LINE // size, np.float32)
     skip = -buffer.ctypes.data % _CACHE_LINE // size
     return buffer[skip : skip + rows * columns].reshape(rows, columns)
-
-
-def _whole(name: str, value: int, least: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name}: expected an integer of at least {least}, got {value!r}") from None
-    if number < least:
-        raise ValueError(f"{name}: expected an integer of at least {least}, got {value!r}")
-    return number
-
-
-def _rate(name: str, value: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise TypeError(f"{name}: expected a number, got {value!r}") from None
-    if not 0 <= number <= _LARGEST_RATE:
-        raise ValueError(f"{name}: expected a finite number from 0 to {_LARGEST_RATE:g}, got {value!r}")
-    return number

@@ -35,12 +35,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import _kernels
+from ..arguments import finite_number, integer, positive_number
 from ..geometry.numerics import BALL_EPS, LARGEST_NORM
 from ..geometry.poincare import PoincareBall
 from ..geometry.polar import polar_to_ball
 from ..threads import resolve_threads
-from .arguments import finite_number, integer_at_least, positive_number, seed_word
-from .spreading import ITERATIONS, spread_directions
+from .spreading import ITERATIONS, seed_word, spread_directions
 from .tree import children_map
 
 __all__ = ["max_safe_depth", "sarkar_layout", "spread_directions"]
@@ -168,7 +168,7 @@ def sarkar_layout(
     chosen_ball = PoincareBall() if ball is None else ball
     if not isinstance(chosen_ball, PoincareBall):
         raise TypeError(f"ball: expected a PoincareBall or None, got {ball!r}")
-    columns = integer_at_least("dim", dim, 2)
+    columns = integer("dim", dim, least=2)
     unit = positive_number("tau", tau) * chosen_ball.sqrt_c
     word = seed_word(seed)
     threads = resolve_threads(n_threads)

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import _kernels
+from ..arguments import integer
 from ..threads import resolve_threads
-from .arguments import integer_at_least, seed_word
 
 __all__ = ["spread_directions"]
 
@@ -77,9 +77,9 @@ def spread_directions(
     >>> children[:, 2].round(6).tolist()
     [-0.333333, -0.333333, -0.333333]
     """
-    count = integer_at_least("k", k, 0)
-    columns = integer_at_least("dim", dim, 2)
-    steps = integer_at_least("iterations", iterations, 0)
+    count = integer("k", k, least=0)
+    columns = integer("dim", dim, least=2)
+    steps = integer("iterations", iterations, least=0)
     word = seed_word(seed)
     threads = resolve_threads(n_threads)
     target = None if avoid is None else _direction(avoid, columns)
@@ -95,6 +95,12 @@ def spread_directions(
     else:
         _kernels.align_first(slots, target)
     return slots[1:].copy()
+
+
+def seed_word(seed: int | None) -> int:
+    """64 bits made from ``seed``, the same for the same seed; None draws them from the system."""
+    checked = None if seed is None else integer("seed", seed, least=0)
+    return int(np.random.SeedSequence(checked).generate_state(1, np.uint64)[0])
 
 
 def _direction(avoid: npt.ArrayLike, dim: int) -> npt.NDArray[np.float64]:

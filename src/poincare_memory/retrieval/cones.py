@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._core import _kernels
+from ..arguments import positive_number
 from ..geometry.numerics import FloatArray, rows_of
 from ..geometry.pairing import common_type, paired, points_of, refuse_outside
 from ..geometry.poincare import PoincareBall
@@ -39,7 +40,7 @@ def half_aperture(x: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K) -> Flo
     """
     points = points_of(x)
     out = np.empty(points.shape[:-1])
-    outside = _kernels.half_apertures(rows_of(points), ball.c, _positive(K), out.reshape(-1), 0)
+    outside = _kernels.half_apertures(rows_of(points), ball.c, positive_number("K", K), out.reshape(-1), 0)
     if outside >= 0:
         refuse_outside(points, outside, ball.c, "x")
     return np.asarray(out.astype(points.dtype, copy=False))[()]
@@ -89,18 +90,8 @@ def in_cone(
     return np.asarray(_energy(points_of(x), points_of(y, "y"), ball, K) <= tol)[()]
 
 
-def _positive(K: float) -> float:
-    try:
-        number = float(K)
-    except (TypeError, ValueError):
-        raise TypeError(f"K: expected a positive number, got {K!r:.80}") from None
-    if not number > 0:
-        raise ValueError(f"K: expected a positive number, got {K!r}")
-    return number
-
-
 def _energy(x: FloatArray, y: FloatArray, ball: PoincareBall, K: float) -> NDArray[np.float64]:
-    K = _positive(K)
+    K = positive_number("K", K)
 
     def kernel(x: FloatArray, y: FloatArray, c: float, out: NDArray[np.float64], threads: int) -> int:
         return _kernels.cone_energies(x, y, c, K, out, threads)

@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ..arguments import number_within
 from ..embed.base import HashingEmbedder
 from ..embed.embedding import check_embedder
 from ..embed.projection import BallProjector
@@ -25,7 +26,7 @@ from .identity import EMBEDDER, difference, from_text, identity_of, to_text
 from .livefile import LiveFile, adopt, refuse_orphaned, take_turn
 from .reembedding import Progress
 from .reembedding import reembed as reembed_file
-from .state import SETTINGS, Store, finite
+from .state import SETTINGS, Store
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -61,9 +62,7 @@ def open_store(
     """Store behind a file; see `Memory.open`."""
     if synchronous not in SYNCHRONOUS:
         raise ValueError(f"synchronous must be one of {', '.join(SYNCHRONOUS)}, got {synchronous!r:.80}")
-    patience = finite("busy_timeout", busy_timeout)
-    if patience < 0:
-        raise ValueError(f"busy_timeout must be at least 0 seconds, got {patience:g}")
+    patience = number_within("busy_timeout", busy_timeout, 0)
     unknown = [name for name in settings if name not in DEFAULTS]
     if unknown:
         raise TypeError(f"no such setting: {', '.join(unknown)}; known are {', '.join(DEFAULTS)}")

@@ -6,7 +6,6 @@ asked about are known again by their serial number (`Columns.order`): what was r
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..arguments import integer, number_within
 from ..embed.embedding import as_embeddings
 from ..geometry.polar import radii_of
 from ..retrieval.conditions import NUMERIC_FIELDS
@@ -24,7 +24,7 @@ from ..temporal.instants import from_micros, to_micros
 from .ranking import Candidates, Query, Ranking
 from .records import SearchResult
 from .shell_index import ShellIndex
-from .state import finite, metric_name
+from .state import metric_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,12 +141,10 @@ def _checked(
     elif root not in store.columns.row_of:
         raise KeyError(f"unknown id {root!r:.80}")
     if query_depth is not None:
-        query_depth = finite("query_depth", query_depth)
-        if query_depth < 0:
-            raise ValueError(f"query_depth must be at least 0, got {query_depth:g}")
+        query_depth = number_within("query_depth", query_depth, 0)
     return Request(
         query,
-        _whole("k", k),
+        integer("k", k),
         mode,
         root,
         None if at_time is None else to_micros(at_time, "at_time"),
@@ -155,15 +153,8 @@ def _checked(
         store.base_depth if query_depth is None else query_depth,
         bool(touch),
         None if use_index is None else bool(use_index),
-        _whole("oversample", oversample),
+        integer("oversample", oversample),
     )
-
-
-def _whole(name: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be a whole number, got {value!r:.80}") from None
 
 
 def _place_query(store: Store, request: Request, embed_query: EmbedQuery | None) -> Query:

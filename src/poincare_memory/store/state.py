@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from ..arguments import finite_number, number_within, positive_number
 from ..embed.embedding import check_embedder, embed_texts
 from ..temporal.instants import to_micros
 from .changes import ClosedFile, Look
@@ -24,38 +24,12 @@ FORMAT_VERSION = 1  # of files
 DEEPEST = 1e100  # so that no level's depth overflows
 
 
-def finite(name: str, value: Any) -> float:
-    """`value` as a finite float."""
-    if isinstance(value, bool | str | bytes):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} must be a number, got {value!r}") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite, got {number}")
-    return number
-
-
-def positive(name: str, value: Any) -> float:
-    number = finite(name, value)
-    if number <= 0:
-        raise ValueError(f"{name} must be positive, got {number:g}")
-    return number
-
-
 def depth(name: str, value: Any) -> float:
-    number = positive(name, value)
-    if number > DEEPEST:
-        raise ValueError(f"{name} must be at most {DEEPEST:g}, got {number:g}")
-    return number
+    return number_within(name, positive_number(name, value), 0, DEEPEST)
 
 
 def fraction(name: str, value: Any) -> float:
-    number = finite(name, value)
-    if not 0 <= number <= 1:
-        raise ValueError(f"{name} must be in [0, 1], got {number:g}")
-    return number
+    return number_within(name, value, 0, 1)
 
 
 def truth(name: str, value: Any) -> bool:
@@ -90,10 +64,10 @@ SETTINGS: dict[str, Callable[[str, Any], Any]] = {
     "depth_step": depth,
     "inherit": fraction,
     "cone_constrained": truth,
-    "cone_k": positive,
+    "cone_k": positive_number,
     "metric": metric_name,
-    "time_coef": finite,
-    "depth_bias": finite,
+    "time_coef": finite_number,
+    "depth_bias": finite_number,
     "decay": decay_policy,
     "clock": clock_function,
 }
