@@ -131,7 +131,9 @@ def test_wrong_searches(folder: Path, capsys) -> None:
     search = ("search", "demo.db")
     assert_clean_error(run(capsys, *search, "knee", "--mode", "zzz"), "invalid choice: 'zzz'")
     assert_clean_error(run(capsys, *search, "knee", "-k", "many"), "-k")
-    assert_one_line_error(run(capsys, *search, "knee", "--mode", "subtree", "--root", "nope"), "nope")
+    assert_one_line_error(
+        run(capsys, *search, "knee", "--mode", "subtree", "--root", "nope"), "poincare-memory tree demo.db"
+    )
     assert_one_line_error(run(capsys, *search, "knee", "--mode", "subtree"), "root")
     assert_one_line_error(run(capsys, *search, ""), "query")
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from poincare_memory.cli import main
 
 README = Path(__file__).parents[1] / "README.md"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -56,6 +59,17 @@ def test_python_blocks_run_and_print_what_is_shown(tmp_path: Path, monkeypatch: 
 def test_blocks_are_found_with_their_output() -> None:
     text = "a\n```python\nprint(1)\n```\n\n```text\n1\n```\n```python\nx\n```\nwords\n```text\nno\n```\n"
     assert [(example.shown, example.line) for example in examples(text)] == [("1\n", 2), (None, 9)]
+
+
+def test_command_lines_run_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("webbrowser.open", lambda *_: True)
+    lines = re.findall(r"^poincare-memory (.*)$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(lines) > 1
+    for line in lines:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            assert main(shlex.split(line, comments=True)) == 0, line
+        assert printed.getvalue().strip(), line
 
 
 def test_commands_named_in_the_readme_exist() -> None:

@@ -80,7 +80,10 @@ def tree(arguments: argparse.Namespace) -> None:
 
 def search(arguments: argparse.Namespace) -> None:
     """Print the best matches, one a line. The store is only read."""
-    hits = _load(arguments.db).search(
+    memory = _load(arguments.db)
+    if arguments.root is not None and arguments.root not in memory:
+        raise KeyError(f"unknown id {arguments.root!r}; `{PROGRAM} tree {arguments.db}` shows the ids")
+    hits = memory.search(
         arguments.query, k=arguments.k, mode=arguments.mode, root=arguments.root, touch=False
     )
     for hit in hits:

@@ -96,7 +96,7 @@ def test_tree() -> None:
     assert mem.tree("i", max_text=1) == "…  [i d=2.00]"
     assert mem.tree("g", max_text=11).startswith("grandmother  [")
     assert mem.tree("g", max_text=10).startswith("grandmoth…  [")
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="unknown id 'nobody'"):
         mem.tree("nobody")
     with pytest.raises(ValueError, match="max_text"):
         mem.tree(max_text=0)

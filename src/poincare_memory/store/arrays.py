@@ -38,6 +38,13 @@ VECTORS: dict[str, Any] = {"direction": np.float64, "scan_direction": np.float32
 LEAST_CAPACITY = 8
 
 
+class RowOf(dict[str, int]):
+    """id -> row; looking up an unknown id is an error that says so."""
+
+    def __missing__(self, id: str) -> int:
+        raise KeyError(f"unknown id {id!r:.80}")
+
+
 class Arrays:
     """One array a field, of one length, in which `high_water` rows have been used.
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
-from .arrays import LEAST_CAPACITY, MISSING, SCALARS, VECTORS, Arrays, Rows
+from .arrays import LEAST_CAPACITY, MISSING, SCALARS, VECTORS, Arrays, RowOf, Rows
 from .changes import Change
 from .held_records import HeldRecords
 from .lock import SharedLock
@@ -41,7 +41,7 @@ class Columns(Arrays):
     ----------
     ids, texts, metas : lists of length `high_water`
         None in freed rows; None in `metas` also stands for {}.
-    row_of : dict
+    row_of : RowOf
         id -> row, in order of insertion.
     structure_version, value_version : int
         Counts of changes: the first of those in which rows appeared, vanished or moved (see `changed_rows`),
@@ -61,7 +61,7 @@ class Columns(Arrays):
         self.ids: list[str | None] = []
         self.texts: list[str | None] = []
         self.metas: list[dict[str, Any] | None] = []
-        self.row_of: dict[str, int] = {}
+        self.row_of = RowOf()
         self._next_order = 0
         self._journal: deque[tuple[int, Rows]] = deque(maxlen=JOURNAL_LENGTH)
         self._emptied_at = 0  # structure_version at which the last memory went
@@ -149,7 +149,7 @@ class Columns(Arrays):
         self._free_rows = [row for row in free if row not in waiting]
         self._dense, self._live_count = False, None
         self.n = self.high_water - len(free)
-        self.row_of = {self.name(row): row for row in self.live_rows().tolist()}
+        self.row_of = RowOf((self.name(row), row) for row in self.live_rows().tolist())
 
     def _append_live(self, rows: Rows) -> None:
         if self._live_count is None:
@@ -409,7 +409,7 @@ class Columns(Arrays):
         for name in ("ids", "texts", "metas", "_free_rows"):
             state[name] = list(state[name])
 
-        state["row_of"] = dict(self.row_of)
+        state["row_of"] = RowOf(self.row_of)
         state["_live"] = self.live_rows().copy()
         return state
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from .arrays import Rows
 
+DUPLICATE_ADVICE: Final = 'on_duplicate="update" or "ignore" would accept it'
 ITEM_KEYS: Final = frozenset(("text", "parent", "t", "id", "meta", "valid_from", "valid_until", "pin"))
 
 
@@ -94,7 +95,7 @@ def unknown_parent(parent: Any) -> KeyError:
 
 
 def duplicate_id(id: str) -> ValueError:
-    return ValueError(f"duplicate id {id!r:.80}")
+    return ValueError(f"duplicate id {id!r:.80}; {DUPLICATE_ADVICE}")
 
 
 # --- add ----------------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def _check_names(batch: Batch, known: Mapping[str, int], unique: bool) -> None:
             raise KeyError(f"item {number}: unknown parent id {parent!r:.80}")
         if id is not None:
             if unique and (id in seen or id in known):
-                raise ValueError(f"item {number}: duplicate id {id!r:.80}")
+                raise ValueError(f"item {number}: duplicate id {id!r:.80}; {DUPLICATE_ADVICE}")
             seen.add(id)
 
 
@@ -352,7 +353,7 @@ def update(
 
 def _text_now(columns: Columns, id: str, row: int, order: int) -> str:
     if int(columns.order[row]) != order:
-        raise KeyError(id)  # removed meanwhile
+        raise KeyError(f"unknown id {id!r:.80}")  # removed meanwhile
     return cast(str, columns.texts[row])
 
 

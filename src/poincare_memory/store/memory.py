@@ -566,7 +566,7 @@ class Memory:
         Parameters
         ----------
         query : str, optional
-            Free text; may be left out in all modes but "nearest" (distance 0 then).
+            Free text; without it distances are 0, and time weight and depth alone rank.
         k : int, default 5
             At most so many results; below 1 none.
         mode : {"nearest", "subtree", "children", "ancestors", "siblings", "cone"}

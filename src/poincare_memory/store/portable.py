@@ -127,7 +127,7 @@ def _decoded(data: bytes, where: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{where}: not UTF-8 text: {error}") from error
+        raise ValueError(f"{where}: expected a JSON export, which is UTF-8 text: {error}") from error
 
 
 def _parsed(text: str, where: str) -> Any:
