@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from poincare_memory import Ebbinghaus, HalfLife, Memory, Product, ValidityWindow
+from poincare_memory.viz.payload import data_block
+from poincare_memory.viz.snapshot import take_snapshot
 from store.table_embedder import CheapEmbedder
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
@@ -63,6 +65,22 @@ def test_a_pinned_memory_is_always_as_new(decay):
     assert mem.time_weights(["old"])[0] == 1.0
     assert mem.get("old").t == NOW - 30 * DAY
     assert mem.search("old", at_time=NOW + 900 * DAY, k=1)[0].time_weight == 1.0
+
+
+def test_reports_tell_when_a_pinned_memory_happened():
+    mem = Memory(CheapEmbedder(), decay=HalfLife(24), clock=lambda: NOW)
+    mem.add("old", id="old", t=NOW - 3 * DAY, pin=True)
+    mem.add("new", id="new")
+    assert [(row["t"], row["weight"]) for row in mem.table()] == [
+        ((NOW - 3 * DAY).isoformat(), 1.0),
+        (NOW.isoformat(), 1.0),
+    ]
+    assert (mem.stats()["oldest"], mem.stats()["newest"]) == ((NOW - 3 * DAY).isoformat(), NOW.isoformat())
+    snapshot = take_snapshot(mem)
+    assert snapshot.times.tolist() == mem._store.columns.t[:2].tolist()
+    assert json.loads(data_block(snapshot))["pinned"] == [0]
+    mem.update("old", pin=False)
+    assert "pinned" not in json.loads(data_block(take_snapshot(mem)))
 
 
 def test_validity_still_counts():

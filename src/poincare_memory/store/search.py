@@ -19,12 +19,13 @@ from ..embed.embedding import as_embeddings
 from ..geometry.polar import radii_of
 from ..retrieval.conditions import NUMERIC_FIELDS
 from ..retrieval.filters import MetadataFilter, RecordFilter, compile_filter
-from ..temporal.compiled import checked_weights, compile_policy
-from ..temporal.instants import from_micros, to_micros
+from ..temporal.compiled import compile_policy
+from ..temporal.instants import to_micros
 from .ranking import Candidates, Query, Ranking
 from .records import SearchResult
 from .shell_index import ShellIndex
 from .state import metric_name
+from .weights import TimeColumns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,15 +89,14 @@ def search(
     now = store.now() if request.at_time is None or request.touch else request.at_time
     moment = now if request.at_time is None else request.at_time
     place = None if request.query is None else _place_query(store, request, embed_query)
-    policy = store.decay
-    factors = compile_policy(policy)
+    factors = compile_policy(store.decay)
     if factors is not None and not isinstance(request.filter, RecordFilter):
         with store.lock.read():
             candidates = _competing(store, request)
             _apply_metadata_filter(store.columns, request, candidates)
             results, rows, orders = _ranked(store, request, place, candidates, factors, moment)
     else:
-        candidates, orders = _asked_of_the_user(store, request, policy if factors is None else None, moment)
+        candidates, orders = _asked_of_the_user(store, request, factors is None, moment)
         with store.lock.read():
             there = store.columns.order[candidates.row_numbers()] == orders
             candidates = candidates.only(there)
@@ -237,9 +237,10 @@ def _apply_metadata_filter(columns: Columns, request: Request, candidates: Candi
 
 
 def _asked_of_the_user(
-    store: Store, request: Request, policy: Any, moment: int
+    store: Store, request: Request, weigh: bool, moment: int
 ) -> tuple[Candidates, NDArray[np.int64]]:
-    """Candidates that the user's filter lets pass, weighed by the user's policy, and their serial numbers."""
+    """Candidates that the user's filter lets pass, weighed by the user's policy if asked, and their serial
+    numbers."""
     columns = store.columns
     with store.lock.read():
         candidates = _competing(store, request)
@@ -253,24 +254,14 @@ def _asked_of_the_user(
     if isinstance(request.filter, RecordFilter):
         passing = request.filter.mask(records) != 0
         candidates, orders = candidates.only(passing), orders[passing]
-    if policy is None:
+    if not weigh:
         return candidates, orders
     with store.lock.read():
         there = columns.order[candidates.row_numbers()] == orders
         candidates, orders = candidates.only(there), orders[there]
-        arguments = _policy_arguments(columns, candidates.row_numbers(), moment)
-    candidates.weights = checked_weights(policy, from_micros(moment), *arguments)  # type: ignore[arg-type]
+        times = TimeColumns.of(store, candidates.row_numbers())
+    candidates.weights = times.weights(moment)
     return candidates, orders
-
-
-def _policy_arguments(columns: Columns, rows: Rows, moment: int) -> tuple[list[Any], ...]:
-    times = np.where(columns.pinned[rows] == 1, moment, columns.t[rows])  # pinned: always as new
-    return (
-        [from_micros(t) for t in times.tolist()],
-        columns.access_count[rows].tolist(),
-        [from_micros(t) for t in columns.valid_from[rows].tolist()],
-        [from_micros(t) for t in columns.valid_until[rows].tolist()],
-    )
 
 
 # --- the best of them ---------------------------------------------------------------------------------------

@@ -26,7 +26,8 @@ class TimeColumns:
     """What a decay policy looks at, copied at one moment: weights can be had of it with no lock held."""
 
     policy: DecayPolicy
-    t: Instants  # the end of time where pinned
+    t: Instants
+    aged_from: Instants  # `t`, or the end of time where pinned
     access_count: NDArray[np.int64]
     valid_from: Instants
     valid_until: Instants
@@ -37,6 +38,7 @@ class TimeColumns:
         columns = store.columns
         return cls(
             store.decay,
+            columns.t[rows],
             columns.aged_from[rows],
             columns.access_count[rows],
             columns.valid_from[rows],
@@ -51,9 +53,9 @@ class TimeColumns:
         factors = compile_policy(self.policy)
         if factors is None:
             return self._by_the_users_policy(now)
-        weights = np.empty(len(self.t))
+        weights = np.empty(len(self.aged_from))
         _kernels.decay_weights(
-            factors, now, self.t, self.access_count, self.valid_from, self.valid_until, None, weights
+            factors, now, self.aged_from, self.access_count, self.valid_from, self.valid_until, None, weights
         )
         return weights
 
@@ -61,7 +63,7 @@ class TimeColumns:
         return checked_weights(
             self.policy,
             cast(datetime, from_micros(now)),
-            [cast(datetime, from_micros(now if t == LATEST else t)) for t in self.t.tolist()],
+            [cast(datetime, from_micros(now if t == LATEST else t)) for t in self.aged_from.tolist()],
             self.access_count.tolist(),
             [from_micros(t) for t in self.valid_from.tolist()],
             [from_micros(t) for t in self.valid_until.tolist()],

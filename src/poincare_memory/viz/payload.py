@@ -26,11 +26,15 @@ _json = JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 def data_block(snapshot: Snapshot) -> str:
     """JSON text of ``{"config", "nodes", "edges"}``, or of ``{"config", "columns", "edges"}`` when large.
 
+    Where memories are pinned, ``"pinned"`` holds their places.
+
     Only ASCII, and no ``<`` at all: no text, id or metadata can close the element or open a comment in it.
     """
     table = columns(snapshot)
     encoded = {key: _ENCODERS.get(key, _numbers)(values) for key, values in table.items()}
     body = _node_list(encoded) if len(snapshot) <= LARGEST_NODE_LIST else _column_lists(encoded)
+    if snapshot.pinned.any():
+        body += f',"pinned":{np.flatnonzero(snapshot.pinned).tolist()}'
     return f'{{"config":{_json(config(snapshot))},{body},"edges":{_edge_list(encoded)}}}'.replace(
         "<", "\\u003c"
     )

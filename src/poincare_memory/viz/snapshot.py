@@ -48,6 +48,7 @@ class Snapshot:
     times: Instants
     valid_from: Instants
     valid_until: Instants
+    pinned: NDArray[np.bool_]  # always as new
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -69,6 +70,7 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         parents = _places_of_parents(columns, rows)
         levels, depths = columns.level[rows], columns.radius[rows]
         times = TimeColumns.of(store, rows)
+        pinned = columns.pinned[rows] == 1
         if layout == "auto":
             layout = "structural" if (parents >= 0).any() else "projection"
         if layout == "structural":
@@ -100,6 +102,7 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         times=times.t,
         valid_from=times.valid_from,
         valid_until=times.valid_until,
+        pinned=pinned,
     )
 
 

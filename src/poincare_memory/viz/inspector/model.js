@@ -24,11 +24,13 @@ export function readModel(data) {
     x: Float64Array.from(columns.x),
     y: Float64Array.from(columns.y),
     t: Float64Array.from(columns.t_ms),
+    agedFrom: Float64Array.from(columns.t_ms), // pinned memories never age
     accesses: Float64Array.from(columns.accesses),
     openingWeights: Float64Array.from(columns.weight),
     validFrom: Float64Array.from(columns.valid_from_ms, (ms) => ms ?? -Infinity),
     validUntil: Float64Array.from(columns.valid_until_ms, (ms) => ms ?? Infinity),
   };
+  for (const row of data.pinned ?? []) model.agedFrom[row] = Infinity;
   return Object.assign(model, hierarchyOf(parent), { maxLevel: largest(model.level, 0) });
 }
 

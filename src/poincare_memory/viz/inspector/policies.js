@@ -4,9 +4,9 @@ const HOUR = 3_600_000;
 
 const RULES = {
   none: () => () => 1,
-  half_life: (spec) => (i, now, model) => Math.pow(0.5, age(now, model.t[i]) / spec.hours),
+  half_life: (spec) => (i, now, model) => Math.pow(0.5, age(now, model.agedFrom[i]) / spec.hours),
   ebbinghaus: (spec) => (i, now, model) =>
-    Math.exp(-age(now, model.t[i]) / (spec.stability_hours * (1 + spec.boost_per_access * model.accesses[i]))),
+    Math.exp(-age(now, model.agedFrom[i]) / (spec.stability_hours * (1 + spec.boost_per_access * model.accesses[i]))),
   validity: (spec) => (i, now, model) =>
     model.validFrom[i] <= now && now <= model.validUntil[i] ? 1 : spec.outside_weight,
 };
