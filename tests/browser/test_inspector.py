@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from datetime import datetime, timedelta, timezone
@@ -236,8 +237,9 @@ def test_weights_agree_to_the_last_digits(page, tmp_path) -> None:
     from importlib.resources import files
 
     from poincare_memory.temporal import MIN_WEIGHT
-    from poincare_memory.viz import to_dict
     from poincare_memory.viz.bundle import bundle
+    from poincare_memory.viz.payload import data_block
+    from poincare_memory.viz.snapshot import take_snapshot
 
     folder = files("poincare_memory.viz") / "inspector"
     sources = {name: (folder / f"{name}.js").read_text(encoding="utf-8") for name in ("policies", "model")}
@@ -254,12 +256,16 @@ def test_weights_agree_to_the_last_digits(page, tmp_path) -> None:
         memory = Memory(decay=policy, clock=lambda: NOW)
         for i in range(30):
             t = NOW - timedelta(hours=i * 7.7)
-            memory.add(f"note {i}", t=t, valid_until=t + timedelta(hours=100) if i % 2 else None)
+            until = t + timedelta(hours=100) if i % 2 else None
+            memory.add(f"note {i}", t=t, valid_until=until, pin=i % 5 == 0)
         memory.search("note 3", k=4)
         for hours in (-500, -40.25, 0, 13, 1e5):
             moment = NOW + timedelta(hours=hours)
             asked = page.run(
-                "return window.ask(...arguments)", to_dict(memory), moment.timestamp() * 1000, MIN_WEIGHT
+                "return window.ask(...arguments)",
+                json.loads(data_block(take_snapshot(memory))),
+                moment.timestamp() * 1000,
+                MIN_WEIGHT,
             )
             np.testing.assert_allclose(asked, memory.time_weights(memory.ids, moment), rtol=1e-12)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from poincare_memory import HalfLife, HashingEmbedder, Memory, NoDecay
+from poincare_memory.store.live import DEFAULTS
 from store.table_embedder import CheapEmbedder
 
 NAN, INF = float("nan"), float("inf")
@@ -236,3 +238,9 @@ def test_an_embedder_whose_length_changed_is_named_and_changes_nothing() -> None
         with pytest.raises(ValueError, match=r"HashingEmbedder\.dim is 64 by now, .* made with 32"):
             use()
     assert [record.text for record in mem] == ["green tea"]
+
+
+def test_a_new_live_store_has_the_defaults_of_a_memory() -> None:
+    parameters = inspect.signature(Memory).parameters
+    assert {name: parameters[name].default for name in DEFAULTS} == DEFAULTS
+    assert set(parameters) - set(DEFAULTS) == {"embedder", "decay", "clock"}

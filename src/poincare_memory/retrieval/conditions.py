@@ -183,9 +183,11 @@ def _one(key: Any, name: str, operand: Any, missing_matches: bool) -> Condition:
         if memories.field is None:
             return of_values(memories.values(key))
         truth = of_field(memories.field(key))
-        own = [i for i, meta in enumerate(memories.metas) if meta is not None and key in meta]
+        own = {
+            i: test(meta[key]) for i, meta in enumerate(memories.metas) if meta is not None and key in meta
+        }
         if own:
-            truth[own] = [test(memories.metas[i][key]) for i in own]  # type: ignore[index]
+            truth[list(own)] = list(own.values())
         return truth
 
     return condition

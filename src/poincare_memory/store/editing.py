@@ -343,7 +343,7 @@ def update(
         with store.reading():
             is_new = text is not None and text != _text_now(columns, id, row, order)
         if is_new and embeddings is None:
-            embeddings = store.embed([text])  # type: ignore[list-item]
+            embeddings = store.embed([text])  # type: ignore[list-item]  # a new text is one
         with columns.changing():
             if text is not None and text != _text_now(columns, id, row, order) and embeddings is None:
                 continue  # another text came meanwhile

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 Metric = Literal["shell", "hyperbolic"]
 FORMAT_VERSION = 1  # of files
-DEEPEST = 1e100  # so that no level's depth overflows
+LARGEST_DEPTH = 1e100  # so that no level's depth overflows
 
 
 def depth(name: str, value: Any) -> float:
-    return number_within(name, positive_number(name, value), 0, DEEPEST)
+    return number_within(name, positive_number(name, value), 0, LARGEST_DEPTH)
 
 
 def fraction(name: str, value: Any) -> float:
