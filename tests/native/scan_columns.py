@@ -121,10 +121,10 @@ def _distance(r: float, s: float, chord_squared: float) -> float:
         return 2 * math.asinh(math.sqrt(q))
     # cosh d − 1 = (cosh(r − s) − 1) + sinh r · sinh s · chord²/2, all divided by e^(r+s)/2
     gap = abs(r - s)
+    if chord_squared == 0:
+        return gap  # beyond radius 350 the first term below is subnormal, and has no digits left
     scaled = math.exp(-2 * min(r, s)) * (1 - math.exp(-gap)) ** 2 + (
         (1 - math.exp(-2 * r)) * (1 - math.exp(-2 * s)) * chord_squared / 4
     )
-    if scaled <= 0:
-        return gap
     log_q = r + s - math.log(4) + math.log(scaled)
     return 2 * math.asinh(math.exp(log_q / 2)) if log_q < 40 else log_q + math.log(4)
