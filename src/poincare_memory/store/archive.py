@@ -21,7 +21,7 @@ from ..embed.projection import BallProjector
 from ..embed.specs import embedder_from_spec, embedder_spec
 from ..geometry.poincare import PoincareBall
 from ..geometry.polar import directions
-from ..temporal.instants import MISSING, from_micros, to_micros, utcnow
+from ..temporal.instants import MISSING, optional_iso, to_micros, utcnow
 from ..temporal.specs import policy_from_spec, policy_spec
 from .metadata import check_unicode, copy_metadata
 from .state import FORMAT_VERSION, SETTINGS, Store
@@ -119,8 +119,7 @@ def fields_of(columns: Columns, rows: Rows) -> dict[str, list[Any]]:
         "access_count": columns.access_count[rows].tolist(),
     }
     for name in ("t", "valid_from", "valid_until", "last_accessed", "recorded_at"):
-        micros = getattr(columns, name)[rows].tolist()
-        fields[name] = [None if t is None else t.isoformat() for t in map(from_micros, micros)]
+        fields[name] = list(map(optional_iso, getattr(columns, name)[rows].tolist()))
     fields["pinned"] = [True if pinned else None for pinned in columns.pinned[rows].tolist()]
     return fields
 

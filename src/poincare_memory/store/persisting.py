@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..embed.specs import embedder_spec
-from ..temporal.instants import from_micros
+from ..temporal.instants import iso, optional_iso
 from ..temporal.specs import policy_spec
 from . import sql
 from .archive import EXTRAS, SETTINGS_IN_FILES, extras_of, fields_of
@@ -51,7 +51,7 @@ def persist(
 
 
 def accesses(pending: Mapping[int, list[int]]) -> Iterator[tuple[int, str, int]]:
-    return ((count, _iso(last), pos) for pos, (count, last) in pending.items())
+    return ((count, iso(last), pos) for pos, (count, last) in pending.items())
 
 
 def _config(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,10 +115,9 @@ def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: Undo
 
 def _counts(columns: Columns, rows: Rows) -> Iterator[tuple[int, str | None, int]]:
     for row in rows.tolist():
-        last = from_micros(int(columns.last_accessed[row]))
         yield (
             int(columns.access_count[row]),
-            None if last is None else last.isoformat(),
+            optional_iso(int(columns.last_accessed[row])),
             int(columns.order[row]),
         )
 
@@ -128,12 +127,6 @@ def _with_places(columns: Columns, rows: Rows, fields: dict[str, list[Any]]) -> 
     orders, attached = columns.order[rows].tolist(), columns.attached[rows].tolist()
     fields["attached"] = [None if at == order else at for order, at in zip(orders, attached, strict=True)]
     return fields
-
-
-def _iso(micros: int) -> str:
-    moment = from_micros(micros)
-    assert moment is not None
-    return moment.isoformat()
 
 
 def _expect(found: int, expected: int) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..temporal.instants import from_micros, to_micros
+from ..temporal.instants import iso, to_micros
 from ..temporal.specs import policy_spec
 from .state import Store
 from .weights import TimeColumns
@@ -26,12 +26,6 @@ FORK, LAST, PIPE, GAP = "├── ", "└── ", "│   ", "    "
 def moment_of(store: Store, at_time: datetime | None) -> int:
     """`at_time`, or the clock's time, in UTC microseconds."""
     return store.now() if at_time is None else to_micros(at_time, "at_time")
-
-
-def iso(micros: int) -> str:
-    moment = from_micros(micros)
-    assert moment is not None
-    return moment.isoformat()
 
 
 def stats(store: Store, at_time: datetime | None = None) -> dict[str, Any]:

@@ -21,7 +21,9 @@ __all__ = [
     "bounds_column",
     "counts_column",
     "from_micros",
+    "iso",
     "micros_column",
+    "optional_iso",
     "optional_micros",
     "to_micros",
     "to_utc",
@@ -78,6 +80,22 @@ def from_micros(micros: int) -> datetime | None:
     datetime.datetime(1970, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)
     """
     return None if micros == MISSING else _moment(micros)
+
+
+def iso(micros: int) -> str:
+    """ISO 8601 text of an instant that is there.
+
+    Examples
+    --------
+    >>> iso(0)
+    '1970-01-01T00:00:00+00:00'
+    """
+    return _moment(micros).isoformat()
+
+
+def optional_iso(micros: int) -> str | None:
+    """:func:`iso`, or None for :data:`MISSING`."""
+    return None if micros == MISSING else iso(micros)
 
 
 def to_utc(t: datetime) -> datetime:
