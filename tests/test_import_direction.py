@@ -50,6 +50,7 @@ retrieval.cones
 retrieval.scoring
 retrieval.conditions
 retrieval.filters
+retrieval.lexical
 retrieval
 store.metadata
 store.records
@@ -67,7 +68,14 @@ store.state
 store.weights
 store.shell_index
 store.ranking
+store.words
+store.requests
+store.candidates
+store.diversity
 store.search
+store.batches
+store.relations
+store.twins
 store.editing
 store.upserting
 store.reporting

@@ -62,7 +62,8 @@ class Scorer {
     double score(double distance, std::size_t position, std::size_t row) const {
         const double by_depth = scoring_.depth_bias == 0 ? 0 : scoring_.depth_bias * columns_.radius[row];
         const double by_time = scoring_.time_coef == 0 ? 0 : scoring_.time_coef * log_weight(position, row);
-        const double sum = (by_depth - distance) + by_time;
+        const double bonus = scoring_.bonus ? scoring_.bonus[position] : 0;
+        const double sum = ((by_depth - distance) + by_time) + bonus;
         return std::isnan(sum) ? -std::numeric_limits<double>::infinity() : sum;
     }
 

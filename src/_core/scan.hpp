@@ -1,6 +1,6 @@
 // The fused search scan: distance, time weight, depth and filter of every candidate, and the k best of them.
 //
-//   score = −d + depth_bias · radius + time_coef · ln w
+//   score = −d + depth_bias · radius + time_coef · ln w + bonus
 //
 // The answer is that of float64 arithmetic for every candidate, whatever the SIMD level or thread count.
 #pragma once
@@ -40,6 +40,7 @@ struct ScanScoring {
     std::size_t factor_count;
     std::int64_t now;
     const double* log_weights;  // instead of the factors: one a candidate; may be null
+    const double* bonus;        // what is added to the score, one a candidate; may be null
 };
 
 struct ScanCandidates {

@@ -30,6 +30,7 @@ cdef extern from "scan.hpp" namespace "poincare" nogil:
         size_t factor_count
         int64_t now
         const double* log_weights
+        const double* bonus
     cppclass ScanCandidates:
         const int32_t* rows
         const uint8_t* mask
@@ -133,12 +134,13 @@ def scan_top_k(
     const double[::1] log_weights,
     Py_ssize_t k,
     int threads=0,
+    const double[::1] bonus=None,
 ):
     """The k best candidates as a list of (position, score, distance, weight), best first.
 
     Candidates are rows 0 … count − 1, or `rows` (in candidate order; every one below the length of the
-    columns, which is not checked). `mask` and `log_weights` hold one value a candidate; `log_weights` replaces
-    `factors`. A query without direction passes None.
+    columns, which is not checked). `mask`, `log_weights` and `bonus` hold one value a candidate; `log_weights`
+    replaces `factors`, `bonus` is added to the score. A query without direction passes None.
     """
     cdef Py_ssize_t n = count if rows is None else rows.shape[0]
     cdef Py_ssize_t dim = direction.shape[1]
@@ -155,6 +157,8 @@ def scan_top_k(
         _need_rows("mask", mask.shape[0], n)
     if log_weights is not None:
         _need_rows("log_weights", log_weights.shape[0], n)
+    if bonus is not None:
+        _need_rows("bonus", bonus.shape[0], n)
     if factors is not None and factors.shape[1] != 3:
         raise ValueError(f"factors: expected rows [kind, a, b], got {factors.shape[1]} columns")
     if not 0 <= metric <= 2:
@@ -199,6 +203,9 @@ def scan_top_k(
     scoring.log_weights = NULL
     if log_weights is not None:
         scoring.log_weights = &log_weights[0]
+    scoring.bonus = NULL
+    if bonus is not None:
+        scoring.bonus = &bonus[0]
     cdef ScanCandidates candidates
     candidates.rows = NULL
     candidates.mask = NULL

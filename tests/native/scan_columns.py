@@ -38,6 +38,7 @@ class Scan:
     rows: npt.NDArray[np.int32] | None = None
     mask: npt.NDArray[np.uint8] | None = None
     log_weights: npt.NDArray[np.float64] | None = None
+    bonus: npt.NDArray[np.float64] | None = None
     t: npt.NDArray[np.int64] = field(init=False)
     accesses: npt.NDArray[np.int64] = field(init=False)
 
@@ -77,6 +78,7 @@ class Scan:
             log_weights=self.log_weights,
             k=k,
             threads=threads,
+            bonus=self.bonus,
         )
 
     def candidates(self) -> npt.NDArray[np.int32]:
@@ -110,6 +112,8 @@ class Scan:
         rows, distances = self.candidates(), self.distances()
         scores = -distances + self.depth_bias * self.radius[rows]
         scores += self.time_coef * self.candidate_log_weights()
+        if self.bonus is not None:
+            scores += self.bonus
         if self.mask is not None:
             scores[self.mask == 0] = -np.inf
         return scores, distances

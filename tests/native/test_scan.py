@@ -54,6 +54,8 @@ def scans(draw: st.DrawFn) -> Scan:
         scan.mask = (rng.random(count) < draw(st.sampled_from([0.02, 0.5, 1.0]))).astype(np.uint8)
     if draw(st.integers(0, 3)) == 0:
         scan.log_weights = rng.uniform(-13.8, 0.0, count)
+    if draw(st.integers(0, 2)) == 0:
+        scan.bonus = rng.uniform(-1, 1, count) * (rng.random(count) < 0.2)
     return scan
 
 

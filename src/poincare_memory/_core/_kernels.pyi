@@ -161,6 +161,7 @@ def scan_top_k(
     log_weights: npt.NDArray[np.float64] | None,
     k: int,
     threads: int = 0,
+    bonus: npt.NDArray[np.float64] | None = None,
 ) -> list[tuple[int, float, float, float]]: ...
 
 # maps.pxi: the row number as below, and whether a point deeper than `limit` (its largest norm, in units of the

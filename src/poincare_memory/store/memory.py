@@ -24,6 +24,7 @@ from .placement import points
 from .records import MemoryRecord, SearchResult
 from .state import FORMAT_VERSION as FORMAT_VERSION
 from .state import SETTINGS, Metric, Store
+from .twins import AsyncTwins
 from .upserting import OnDuplicate, add_many_or_keep, add_or_keep, checked_choice
 from .weights import TimeColumns
 
@@ -43,14 +44,14 @@ Backend = Literal["auto", "numpy", "hnsw", "faiss"]
 Filter = Mapping[str, Any] | Callable[[MemoryRecord], bool] | None
 
 
-class Memory:
+class Memory(AsyncTwins):
     """Hierarchy-aware, time-aware memory for agents and RAG.
 
     Every memory has a place in the Poincaré ball: its direction comes from the embedding of its text (drawn
     towards its parent's), its depth, the hyperbolic distance from the origin, from its level in the hierarchy
     that ``parent=`` declares. `search` ranks by
 
-        ``-distance + depth_bias * depth + time_coef * log(time_weight)``
+        ``-distance + depth_bias * depth + time_coef * log(time_weight) + lexical_coef * lexical``
 
     With ``metric="shell"`` (the default) the distance is measured after query and memory were both moved to
     `base_depth`: semantic mismatch in hyperbolic units, comparable across levels. With
@@ -88,6 +89,8 @@ class Memory:
         Above 0 prefers deep, specific memories; below 0 general ones.
     clock : callable, optional
         Returns "now" as a `datetime` (naive: UTC); the system's time by default.
+    lexical_coef : float, default 0.0
+        What the best match of the query's words (BM25) adds to its score; see `search`. Files do not hold it.
 
     Raises
     ------
@@ -125,6 +128,8 @@ class Memory:
         time_coef: float = 1.0,
         depth_bias: float = 0.0,
         clock: Callable[[], datetime] | None = None,
+        *,
+        lexical_coef: float = 0.0,
     ) -> None:
         self._store = Store(
             HashingEmbedder() if embedder is None else check_embedder(embedder),
@@ -138,6 +143,7 @@ class Memory:
             metric=metric,
             time_coef=time_coef,
             depth_bias=depth_bias,
+            lexical_coef=lexical_coef,
             clock=utcnow if clock is None else clock,
         )
 
@@ -253,6 +259,15 @@ class Memory:
     @depth_bias.setter
     def depth_bias(self, value: float) -> None:
         self._store.set("depth_bias", value)
+
+    @property
+    def lexical_coef(self) -> float:
+        """Weight of the query's words in the score."""
+        return self._store.lexical_coef
+
+    @lexical_coef.setter
+    def lexical_coef(self, value: float) -> None:
+        self._store.set("lexical_coef", value)
 
     @property
     def decay(self) -> DecayPolicy:
@@ -545,6 +560,36 @@ class Memory:
         with self._store.reading() as columns:
             return columns.names(columns.root_rows())
 
+    def path(self, id: str) -> list[str]:
+        """Ids from the root down to this memory, itself included; KeyError for an unknown id.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> mem.path(mem.add("tea", id="tea", parent=mem.add("drinks", id="drinks")))
+        ['drinks', 'tea']
+        """
+        from .relations import path
+
+        return path(self._store, id)
+
+    def lca(self, a: str, b: str) -> str | None:
+        """Lowest common ancestor: the deepest memory that both are or are below; None in different trees.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> drinks = mem.add("drinks", id="drinks")
+        >>> tea, coffee = mem.add("tea", parent=drinks), mem.add("coffee", parent=drinks)
+        >>> mem.lca(tea, coffee)
+        'drinks'
+        """
+        from .relations import lowest_common_ancestor
+
+        return lowest_common_ancestor(self._store, a, b)
+
     # --- searching ------------------------------------------------------------------------------------
 
     def search(
@@ -552,7 +597,7 @@ class Memory:
         query: str | None = None,
         k: int = 5,
         mode: SearchMode = "nearest",
-        root: str | None = None,
+        root: str | Sequence[str] | None = None,
         at_time: datetime | None = None,
         filters: Filter = None,
         metric: Metric | None = None,
@@ -560,8 +605,15 @@ class Memory:
         touch: bool = True,
         use_index: bool | None = None,
         oversample: int = 8,
+        *,
+        lexical_coef: float | None = None,
+        min_score: float | None = None,
+        diversity: float = 0.0,
+        explain: bool = False,
     ) -> list[SearchResult]:
-        """The k best memories by ``-distance + depth_bias * depth + time_coef * log(time_weight)``.
+        """The k best memories by score.
+
+        ``-distance + depth_bias * depth + time_coef * log(time_weight) + lexical_coef * lexical``
 
         Parameters
         ----------
@@ -572,8 +624,8 @@ class Memory:
         mode : {"nearest", "subtree", "children", "ancestors", "siblings", "cone"}
             Which memories compete: all; those below `root` and itself; its children, ancestors or siblings;
             those inside its entailment cone but itself.
-        root : str, optional
-            Id that every mode but "nearest" needs.
+        root : str or sequence of str, optional
+            Id that every mode but "nearest" needs; ``mode="subtree"`` takes several.
         at_time : datetime, optional
             The moment of the time weights (naive: UTC); the clock's time by default.
         filters : mapping or callable, optional
@@ -589,13 +641,24 @@ class Memory:
             True: through the graph index, built where needed; False: exact scan; None: whatever is there.
         oversample : int, default 8
             Candidates fetched from the index, in multiples of k, before scoring.
+        lexical_coef : float, optional
+            Instead of the memory's own: what the best match of the query's words (BM25) among the memories that pass
+            mode and filter adds to its score; others get less, in proportion.
+        min_score : float, optional
+            Leave out results that score less.
+        diversity : float, default 0.0
+            Above 0, up to 1: maximal marginal relevance. Of the ``max(5 * k, 50)`` best, each next one has the
+            largest ``(1 - diversity) * exp(score - best score) - diversity * exp(-d)``, d being its distance on the
+            shell to the nearest of those before it. Results come in that order.
+        explain : bool, default False
+            Give each result its `terms`: the parts of its score.
 
         Raises
         ------
         KeyError
             For an unknown root.
         ValueError
-            For an unknown mode or metric, a structural mode without root, or a blank query.
+            For an unknown mode or metric, a structural mode without root, a blank query, or an unknown operator.
 
         Examples
         --------
@@ -604,6 +667,8 @@ class Memory:
         >>> ids = mem.add_many([{"text": "green tea", "id": "tea"}, {"text": "tax filing", "id": "tax"}])
         >>> [hit.id for hit in mem.search("tea")]
         ['tea', 'tax']
+        >>> mem.search("tax", k=1, lexical_coef=0.3, explain=True)[0].terms["lexical"]
+        0.3
         """
         from .search import search
 
@@ -620,8 +685,54 @@ class Memory:
             touch=touch,
             use_index=use_index,
             oversample=oversample,
-            embed_query=None if type(self).embed_query is Memory.embed_query else self.embed_query,
+            lexical_coef=lexical_coef,
+            min_score=min_score,
+            diversity=diversity,
+            explain=explain,
+            embed_query=self._own_embed_query(),
         )
+
+    def search_many(self, queries: Iterable[str], k: int = 5, **options: Any) -> list[list[SearchResult]]:
+        """What `search` finds for each query, with one call of the embedder and one pass over the memories.
+
+        All are answered at one moment; accesses are counted once all are. `options` are those of `search`.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> ids = mem.add_many([{"text": "green tea", "id": "tea"}, {"text": "tax filing", "id": "tax"}])
+        >>> [[hit.id for hit in hits] for hits in mem.search_many(["tea", "tax"], k=1)]
+        [['tea'], ['tax']]
+        """
+        from .batches import search_many
+
+        return search_many(self._store, queries, k=k, embed_query=self._own_embed_query(), **options)
+
+    def _own_embed_query(self) -> Callable[..., FloatArray] | None:
+        return None if type(self).embed_query is Memory.embed_query else self.embed_query
+
+    def context(self, query: str | None = None, budget: int = 2000, k: int = 10, **options: Any) -> str:
+        """Matches under their ancestors as a block for a prompt, at most `budget` characters long.
+
+        A nested list: every ancestor stands once, over what was found below it; a match begins with its date; what
+        happened earlier comes first. The best matches are taken in first, as many as fit; line breaks in texts
+        become spaces. `options` are those of `search`.
+
+        Examples
+        --------
+        >>> from datetime import datetime
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> trip = mem.add("Trip to Lisbon")
+        >>> hotel = mem.add("Hotel near the river", parent=trip, t=datetime(2026, 5, 1))
+        >>> print(mem.context("hotel", k=1))
+        - Trip to Lisbon
+          - [2026-05-01] Hotel near the river
+        """
+        from .relations import context
+
+        return context(self._store, self.search(query, k, **options), budget)
 
     def embed_query(self, query: str, depth: float | None = None) -> FloatArray:
         """The point of a free-text query, (dim,): direction from the embedder, `base_depth` deep by default.
@@ -786,6 +897,7 @@ class Memory:
         busy_timeout: float = 5.0,
         reembed: bool = False,
         progress: Callable[[int, int], object] | bool | None = None,
+        lexical_coef: float = 0.0,
         **settings: Any,
     ) -> Memory:
         """A memory that lives in a file: what an edit returned from, is on disk.
@@ -808,6 +920,8 @@ class Memory:
             (power loss), at the price of waiting for the disk in every edit; "off": neither is promised.
         busy_timeout : float, default 5.0
             Seconds that an edit waits while other processes write.
+        lexical_coef : float, default 0.0
+            As in `Memory`, of this memory: the file does not hold it.
         reembed : bool, default False
             Where the memories were embedded by another embedder, embed all texts anew and place them, instead of
             raising: all of them or, on an error, none.
@@ -840,6 +954,7 @@ class Memory:
         """
         from . import live
 
+        words = SETTINGS["lexical_coef"]("lexical_coef", lexical_coef)
         store = live.open_store(
             path,
             embedder=embedder,
@@ -852,6 +967,7 @@ class Memory:
             progress=progress,
             settings=settings,
         )
+        store.lexical_coef = words
         return cls._of(store)
 
     def transaction(self) -> AbstractContextManager[None]:

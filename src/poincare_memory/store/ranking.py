@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 GRAPH_FROM_PASSING: Final = 4096  # below so many rows that pass, the scan is faster than a graph
 GRAPH_SHARE: Final = 8  # and so it is when more than one row in so many would come from the graph
 GRAPH_LEAST: Final = 64  # rows asked of the graph at first
+GRAPH_WORDS: Final = 1024  # best matches of words that are scored beside them
 
 SCAN_METRIC: Final = {"shell": _kernels.SCAN_SHELL, "hyperbolic": _kernels.SCAN_HYPERBOLIC}
 
@@ -48,6 +49,7 @@ class Candidates:
     energies: Float64Array | None = None
     mask: NDArray[np.uint8] | None = None
     weights: Float64Array | None = None
+    bonus: Float64Array | None = None  # what words add to the score; 0 where a candidate does not pass
 
     def row_numbers(self) -> Rows:
         return np.arange(self.count, dtype=np.int32) if self.rows is None else self.rows
@@ -57,7 +59,8 @@ class Candidates:
         rows = np.ascontiguousarray(self.row_numbers()[chosen])
         energies = None if self.energies is None else self.energies[chosen]
         weights = None if self.weights is None else np.ascontiguousarray(self.weights[chosen])
-        return Candidates(rows, len(rows), False, energies, None, weights)
+        bonus = None if self.bonus is None else np.ascontiguousarray(self.bonus[chosen])
+        return Candidates(rows, len(rows), False, energies, None, weights, bonus)
 
 
 @dataclass(slots=True)
@@ -110,13 +113,15 @@ class Ranking:
             self.moment,
             None if candidates.weights is None else np.log(candidates.weights),
             min(k, candidates.count),
+            bonus=candidates.bonus,
         )
 
     def _through_graph(self, candidates: Candidates, k: int, wanted: int) -> list[Hit] | None:
         """The k best among the nearest, once no memory farther away can score more; None: scan instead.
 
         The nearest come in order of distance. One that was not fetched lies at least as far away as the
-        farthest that was, and scores at most −d + M, where M bounds the terms of depth and time.
+        farthest that was, and scores at most −d + M, where M bounds the other terms. The best matches of the
+        query's words are scored beside them, so that M has to bound those of the rest only.
         """
         query, directed = self.query, self.store.columns.directed
         if query is None or query.direction is None or candidates.weights is not None:
@@ -126,15 +131,20 @@ class Ranking:
             return None
         allowed = self._allowed(candidates)
         most = self._most_besides_distance()
+        matching, bonus, most_of_rest = self._matching(candidates)
+        most += most_of_rest
         while wanted * GRAPH_SHARE <= passing:
             found = self.store.index.nearest_rows(
                 query.metric, query.direction, query.radius, wanted, allowed
             )
             if found is None:
                 return None
-            hits = self._scored(found)
+            hits = self._scored(np.union1d(found, matching), bonus)
+            fetched = set(found.tolist())
             # Rows without direction are all fetched, and far: they tell nothing about those that were not.
-            farthest = max((distance for row, _, distance, _ in hits if directed[row]), default=0.0)
+            farthest = max(
+                (distance for row, _, distance, _ in hits if directed[row] and row in fetched), default=0.0
+            )
             if len(hits) >= k and hits[k - 1][1] > -farthest + most:
                 return [self._at_row(candidates, hit) for hit in hits[:k]]
             wanted *= 4
@@ -148,11 +158,28 @@ class Ranking:
         allowed[candidates.row_numbers()] = 1 if candidates.mask is None else candidates.mask
         return allowed
 
-    def _scored(self, found: NDArray[Any]) -> list[Hit]:
+    def _matching(self, candidates: Candidates) -> tuple[Rows, Float64Array | None, float]:
+        """Rows of the best matches of words, what words add to every row, and the most they add to another."""
+        bonus = candidates.bonus
+        if bonus is None:
+            return np.zeros(0, np.int32), None, 0.0
+        rows = candidates.row_numbers()
+        matching = np.flatnonzero(bonus > 0)
+        most = 0.0
+        if len(matching) > GRAPH_WORDS:
+            best_first = matching[np.argsort(-bonus[matching])]
+            most = float(bonus[best_first[GRAPH_WORDS]])
+            matching = best_first[:GRAPH_WORDS]
+        by_row = np.zeros(self.store.columns.capacity)
+        by_row[rows] = bonus
+        return rows[matching], by_row, most
+
+    def _scored(self, found: NDArray[Any], bonus: Float64Array | None) -> list[Hit]:
         """Exact scores of rows, best first, ties by age; the position of a hit is its row."""
         rows = found.astype(np.int32)
         rows = np.ascontiguousarray(rows[np.argsort(self.store.columns.order[rows])])
-        hits = self._scan(Candidates(rows, len(rows)), len(rows))
+        added = None if bonus is None else bonus[rows]
+        hits = self._scan(Candidates(rows, len(rows), bonus=added), len(rows))
         return [(int(rows[hit[0]]), *hit[1:]) for hit in hits]
 
     def _at_row(self, candidates: Candidates, hit: Hit) -> Hit:

@@ -70,7 +70,8 @@ class SearchResult:
     record : MemoryRecord
         The memory, live.
     score : float
-        ``-distance + depth_bias * depth + time_coef * log(time_weight)``; larger is better.
+        ``-distance + depth_bias * depth + time_coef * log(time_weight) + lexical_coef * lexical``; larger is
+        better.
     distance : float
         Hyperbolic distance to the query in the metric of the search; 0 without a query.
     time_weight : float
@@ -79,6 +80,9 @@ class SearchResult:
         Hyperbolic distance from the origin.
     cone_energy : float or None
         Set by ``mode="cone"``: at most 1e-9 inside the cone.
+    terms : dict or None
+        Set by ``explain=True``: the parts of the score, "distance", "depth", "time" and "lexical"; their sum is
+        the score.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class SearchResult:
     time_weight: float
     depth: float
     cone_energy: float | None = None
+    terms: dict[str, float] | None = field(default=None, kw_only=True)
 
     @property
     def id(self) -> str:
@@ -105,9 +110,9 @@ class SearchResult:
         return self.record.text
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values: id, text, parent, score, distance, time_weight, depth, cone_energy, t, meta."""
+        """Plain values: id, text, parent, score, distance, time_weight, depth, cone_energy, t, meta; terms if set."""
         record = self.record
-        return {
+        plain: dict[str, object] = {
             "id": record.id,
             "text": record.text,
             "parent": record.parent_id,
@@ -119,3 +124,6 @@ class SearchResult:
             "t": record.t.isoformat(),
             "meta": record.meta,
         }
+        if self.terms is not None:
+            plain["terms"] = dict(self.terms)
+        return plain

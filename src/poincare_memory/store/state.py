@@ -68,6 +68,7 @@ SETTINGS: dict[str, Callable[[str, Any], Any]] = {
     "metric": metric_name,
     "time_coef": finite_number,
     "depth_bias": finite_number,
+    "lexical_coef": finite_number,
     "decay": decay_policy,
     "clock": clock_function,
 }
@@ -102,6 +103,7 @@ class Store:
     metric: Metric
     time_coef: float
     depth_bias: float
+    lexical_coef: float  # of searches; files do not hold it
     decay: DecayPolicy
     clock: Callable[[], datetime]
 
@@ -110,12 +112,13 @@ class Store:
         self.projector = projector
         self.ball = projector.ball
         for name in SETTINGS:
-            self.set(name, settings.pop(name))
+            self.set(name, settings.pop(name, 0.0) if name == "lexical_coef" else settings.pop(name))
         if settings:
             raise TypeError(f"no such setting: {', '.join(settings)}")
         self.lock = SharedLock()
         self.columns = Columns(int(embedder.dim), self.lock)
         self.index: Any = None
+        self.words: Any = None  # StoreWords, once a search asked for it
 
     def set(self, name: str, value: Any) -> None:
         """Check and change a setting."""
@@ -185,12 +188,13 @@ class Store:
     def __getstate__(self) -> dict[str, Any]:
         with self.lock.read():
             state = self.__dict__.copy()
-            del state["lock"], state["index"]
+            del state["lock"], state["index"], state["words"]
             state["columns"] = self.columns.__getstate__()
             return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.lock, self.index = SharedLock(), None
+        self.lock, self.index, self.words = SharedLock(), None, None
+        self.__dict__.setdefault("lexical_coef", 0.0)
         self.columns = Columns(state["columns"]["dim"], self.lock)
         self.columns.__setstate__(state["columns"])

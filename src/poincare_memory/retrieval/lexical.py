@@ -1,0 +1,122 @@
+"""Words of texts, and how well they match a query: BM25 by the FTS5 of SQLite, in memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["WordTable", "lexical_available", "match_expression", "spaced"]
+
+# Scripts that write no spaces: every character is a word of its own.
+_UNSPACED: Final = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff])"
+)
+_WORD: Final = re.compile(r"[^\W_]+")
+MOST_WORDS: Final = 256  # of a query; SQLite limits the depth of an expression
+TOKENIZER: Final = "porter unicode61 remove_diacritics 2"
+
+
+class WordTable:
+    """Rows of text, weighed against queries by Okapi BM25 (k1 = 1.2, b = 0.75; Robertson & Zaragoza, 2009).
+
+    Words are folded (case, diacritics) and stemmed (Porter, English). Not for several threads at once.
+
+    Raises
+    ------
+    ImportError
+        Where Python's SQLite was built without FTS5.
+
+    Examples
+    --------
+    >>> from poincare_memory.retrieval.lexical import WordTable
+    >>> table = WordTable()
+    >>> table.put([(0, "Green teas of Uji"), (1, "Tax filing")])
+    >>> rows, scores = table.scores("tea?")
+    >>> rows.tolist()
+    [0]
+    """
+
+    def __init__(self) -> None:
+        import sqlite3
+
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        try:
+            self._connection.execute(f"CREATE VIRTUAL TABLE words USING fts5(text, tokenize='{TOKENIZER}')")
+        except sqlite3.OperationalError as error:
+            self._connection.close()
+            raise ImportError(
+                f"lexical_coef needs SQLite with FTS5, which this Python's SQLite {sqlite3.sqlite_version} lacks "
+                f"({error}); use a Python whose sqlite3 has it, or lexical_coef=0"
+            ) from error
+
+    def put(self, rows: Iterable[tuple[int, str]]) -> None:
+        """Add texts; a row must not be there."""
+        self._change("INSERT INTO words (rowid, text) VALUES (?, ?)", ((row, spaced(t)) for row, t in rows))
+
+    def drop(self, rows: Iterable[int]) -> None:
+        """Forget rows; those that are not there are ignored."""
+        self._change("DELETE FROM words WHERE rowid = ?", ((row,) for row in rows))
+
+    def _change(self, statement: str, values: Iterable[tuple[object, ...]]) -> None:
+        self._connection.execute("BEGIN")
+        try:
+            self._connection.executemany(statement, values)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+
+    def scores(self, query: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Rows with a word of the query, ascending, and their BM25 scores, larger for a better match."""
+        expression = match_expression(query)
+        if not expression:
+            return np.zeros(0, np.int32), np.zeros(0)
+        found = self._connection.execute(
+            "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? ORDER BY rowid", (expression,)
+        ).fetchall()
+        pairs = np.array(found, dtype=np.float64).reshape(-1, 2)
+        return pairs[:, 0].astype(np.int32), np.ascontiguousarray(pairs[:, 1])
+
+    def close(self) -> None:
+        """Let the memory go."""
+        self._connection.close()
+
+
+def spaced(text: str) -> str:
+    """`text` with spaces around the characters of scripts that write none; what SQLite cannot hold left out.
+
+    Examples
+    --------
+    >>> spaced("tea").split(), spaced("緑茶 tea").split()
+    (['tea'], ['緑', '茶', 'tea'])
+    """
+    if text.isascii():
+        return text.replace("\0", " ")
+    return _UNSPACED.sub(r" \1 ", text.replace("\0", " ").encode("utf-8", "ignore").decode("utf-8"))
+
+
+def match_expression(query: str) -> str:
+    """An FTS5 expression that any word of the query matches; empty where it has none.
+
+    Only letters and digits reach it, each word in quotes: nothing of FTS5's own syntax means anything.
+
+    Examples
+    --------
+    >>> match_expression('tea AND "NOT*')
+    '"tea" OR "AND" OR "NOT"'
+    """
+    words = dict.fromkeys(_WORD.findall(spaced(query)))
+    return " OR ".join(f'"{word}"' for word in list(words)[:MOST_WORDS])
+
+
+def lexical_available() -> bool:
+    """Whether this Python's SQLite has FTS5."""
+    try:
+        WordTable().close()
+    except ImportError:
+        return False
+    return True

@@ -1,0 +1,146 @@
+"""Who competes in a search: the candidates of its mode that its filter lets pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._core import _kernels
+from ..retrieval.conditions import NUMERIC_FIELDS
+from ..retrieval.filters import MetadataFilter, RecordFilter
+from .ranking import Candidates
+from .weights import TimeColumns
+from .words import StoreWords
+
+if TYPE_CHECKING:
+    from .columns import Columns
+    from .requests import Request
+    from .state import Store
+
+
+def competing(store: Store, request: Request) -> Candidates:
+    """Candidates of the mode, in the order that breaks ties; under the read lock."""
+    columns = store.columns
+    if request.mode == "nearest":
+        if columns.dense():
+            return Candidates(None, columns.n, everything=True)
+        return Candidates(columns.live_rows(), columns.n, everything=True)
+    tops = [columns.row_of.get(id) for id in request.roots]
+    for id, top in zip(request.roots, tops, strict=True):
+        if top is None:  # removed since the arguments were checked
+            raise KeyError(f"unknown id {id!r:.80}")
+    row = cast(int, tops[0])
+    if len(tops) > 1:
+        return _below_any(columns, cast("list[int]", tops))
+    if request.mode == "cone":
+        return _inside_cone(store, row)
+    related = {
+        "subtree": columns.subtree_rows,
+        "children": columns.children_rows,
+        "ancestors": columns.ancestor_rows,
+        "siblings": columns.sibling_rows,
+    }
+    rows = related[request.mode](row)
+    return Candidates(rows, len(rows))
+
+
+def _below_any(columns: Columns, tops: list[int]) -> Candidates:
+    """Several subtrees, one after the other; a memory that is in two of them counts in the first."""
+    rows = np.concatenate([columns.subtree_rows(top) for top in tops])
+    _, first = np.unique(rows, return_index=True)
+    rows = np.ascontiguousarray(rows[np.sort(first)])
+    return Candidates(rows, len(rows))
+
+
+def _inside_cone(store: Store, apex: int) -> Candidates:
+    columns = store.columns
+    rows, energies = _kernels.cone_members(
+        columns.direction,
+        columns.scan_direction,
+        columns.radius,
+        columns.directed,
+        columns.n,
+        None if columns.dense() else columns.live_rows(),
+        apex,
+        store.cone_k,
+        store.ball.curvature,
+    )
+    return Candidates(rows, len(rows), energies=energies)
+
+
+def apply_metadata_filter(columns: Columns, request: Request, candidates: Candidates) -> None:
+    if not isinstance(request.filter, MetadataFilter):
+        return
+    metas = columns.metas
+    if candidates.rows is not None:
+        metas = [metas[row] for row in candidates.rows.tolist()]
+
+    def field(name: str) -> NDArray[Any] | list[Any]:
+        rows = candidates.rows
+        if name == "parent":
+            ids, parents = columns.ids, columns.parent
+            chosen = parents[: candidates.count] if rows is None else parents[rows]
+            return [None if row < 0 else ids[row] for row in chosen.tolist()]
+        if name in NUMERIC_FIELDS:
+            column: NDArray[Any] = getattr(columns, name)
+            return column[: candidates.count] if rows is None else column[rows]
+        values: list[Any] = columns.ids if name == "id" else columns.texts
+        return values if rows is None else [values[row] for row in rows.tolist()]
+
+    candidates.mask = request.filter.mask(metas, field)
+
+
+def asked_of_the_user(
+    store: Store, request: Request, weigh: bool, moment: int
+) -> tuple[Candidates, NDArray[np.int64]]:
+    """Candidates that the user's filter lets pass, weighed by the user's policy if asked, with serial numbers."""
+    columns = store.columns
+    with store.lock.read():
+        candidates = competing(store, request)
+        apply_metadata_filter(columns, request, candidates)
+        if candidates.mask is not None:
+            candidates = candidates.only(candidates.mask != 0)
+        rows = candidates.row_numbers().copy()  # of its own: live_rows() is good until the next change only
+        candidates.rows = rows
+        orders = columns.order[rows]
+        records = columns.records(rows) if isinstance(request.filter, RecordFilter) else []
+    if isinstance(request.filter, RecordFilter):
+        passing = request.filter.mask(records) != 0
+        candidates, orders = candidates.only(passing), orders[passing]
+    if not weigh:
+        return candidates, orders
+    with store.lock.read():
+        there = columns.order[candidates.row_numbers()] == orders
+        candidates, orders = candidates.only(there), orders[there]
+        times = TimeColumns.of(store, candidates.row_numbers())
+    candidates.weights = times.weights(moment)
+    return candidates, orders
+
+
+def add_words(store: Store, candidates: Candidates, query: str | None, coefficient: float) -> None:
+    """What the query's words add to each candidate that passes: `coefficient` to the best match, less to others.
+
+    Under the read lock. The best match is that among the candidates that pass, so no score depends on what a search
+    looked at first.
+    """
+    if coefficient == 0 or query is None or candidates.count == 0:
+        return
+    if store.words is None:
+        store.words = StoreWords()
+    rows, scores = store.words.scores(store.columns, query)
+    positions = rows
+    if candidates.rows is not None:
+        position_of = np.full(store.columns.high_water, -1, np.int32)
+        position_of[candidates.rows] = np.arange(candidates.count, dtype=np.int32)
+        positions = position_of[rows]
+    competing = positions >= 0
+    if candidates.mask is not None:
+        competing &= candidates.mask[positions] != 0
+    positions, scores = positions[competing], scores[competing]
+    best = float(scores.max(initial=0.0))
+    if best <= 0:
+        return
+    candidates.bonus = np.zeros(candidates.count)
+    candidates.bonus[positions] = coefficient * (scores / best)
