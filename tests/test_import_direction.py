@@ -82,6 +82,7 @@ store.reporting
 store.atomic
 store.archive
 store.digests
+store.schema
 store.sql
 store.sqlite
 store.portable

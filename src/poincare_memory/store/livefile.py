@@ -32,6 +32,7 @@ from .identity import EMBEDDER, Identity, difference, from_text, identity_of, to
 from .lock import FORK_PATIENCE_SECONDS
 from .merging import merge
 from .persisting import accesses, persist
+from .schema import CONFIGURED, TOUCHED
 from .undo import UndoLog
 
 if TYPE_CHECKING:
@@ -193,10 +194,10 @@ class LiveFile:
         touched: dict[str, None] = {}
         configured = False
         for _, kind, id in sql.changes_since(connection, self._seq):
-            configured = configured or kind == sql.CONFIGURED
-            if kind == sql.TOUCHED:
+            configured = configured or kind == CONFIGURED
+            if kind == TOUCHED:
                 touched[id] = None
-            elif kind != sql.CONFIGURED:
+            elif kind != CONFIGURED:
                 changed[id] = None
         if configured:
             self._take_settings(store, connection)
