@@ -168,6 +168,14 @@ def test_what_changed_while_the_embedder_ran() -> None:
     assert mem.get("10").text == "another"
 
 
+def test_a_result_in_the_place_of_an_id_is_told_apart() -> None:
+    mem = filled(CheapEmbedder())
+    found = mem.search("1")[0]
+    for wrong in (lambda: mem.add("x", parent=found), lambda: mem.link("10", found)):
+        with pytest.raises(TypeError, match=r"parent: expected the id of a memory \(str\), got SearchResult"):
+            wrong()
+
+
 def test_items_may_come_from_a_generator_that_uses_the_memory() -> None:
     mem = Memory(CheapEmbedder())
 
@@ -206,7 +214,7 @@ def test_a_failing_generator_adds_nothing() -> None:
         ([{"text": "\ud800"}], ValueError, "surrogate"),
         ([{"text": "a", "id": "\ud800"}], ValueError, "surrogate"),
         ([{"text": "a", "id": "  "}], ValueError, "id must be"),
-        ([{"text": "a", "parent": ["x"]}], TypeError, "unhashable"),
+        ([{"text": "a"}, {"text": "b", "parent": ["x"]}], TypeError, "item 1: parent: expected the id"),
     ],
 )
 def test_bad_items_say_which(items: Any, error: type[Exception], message: str) -> None:

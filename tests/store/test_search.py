@@ -237,6 +237,8 @@ def test_filters_decay_and_depth_never_cost_a_result(
         ({"mode": "cone", "query": None}, ValueError, "mode='cone' needs root"),
         ({"mode": "subtree", "root": "typo"}, KeyError, "typo"),
         ({"root": "typo"}, KeyError, "typo"),
+        ({"mode": "subtree", "root": {"id": "r"}}, TypeError, "root: expected the id of a memory"),
+        ({"mode": "subtree", "root": [["r"]]}, TypeError, "root: expected the id of a memory"),
         ({"query": ""}, ValueError, "query"),
         ({"query": " \n"}, ValueError, "query"),
         ({"query": 5}, ValueError, "query"),

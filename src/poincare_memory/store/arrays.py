@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,13 @@ class RowOf(dict[str, int]):
 
     def __missing__(self, id: str) -> int:
         raise KeyError(f"unknown id {id!r:.80}")
+
+
+def checked_reference(id: Any, name: str) -> Any:
+    """An id to look up; a result or a record in its place, which no dict can look up, is an error that says so."""
+    if type(id) is not str and not isinstance(id, Hashable):
+        raise TypeError(f"{name}: expected the id of a memory (str), got {type(id).__name__}")
+    return id
 
 
 class Arrays:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from .._core import _kernels
 from ..temporal.instants import MISSING, optional_micros, to_micros
+from .arrays import checked_reference
 from .columns import Columns, check_window
 from .metadata import check_unicode, copy_metadata
 from .placement import place
@@ -122,7 +123,7 @@ def add(
         if id in known:
             raise duplicate_id(id)
     batch.ids.append(id)
-    if parent is not None and parent not in known:
+    if parent is not None and checked_reference(parent, "parent") not in known:
         raise unknown_parent(parent)
     batch.parents.append(parent)
     batch.metas.append(copy_metadata(meta))
@@ -178,6 +179,8 @@ def gather(items: list[Any], known: Mapping[str, int], unique: bool = True) -> B
     if not _ordinary(batch.ids):
         batch.ids = _each(_checked_optional_id, batch.ids)
     batch.parents = [item.get("parent") for item in items]
+    if not set(map(type, batch.parents)) <= {str, type(None)}:
+        batch.parents = _each(lambda parent: checked_reference(parent, "parent"), batch.parents)
     _check_names(batch, known, unique)
     batch.metas = [item.get("meta") for item in items]
     if set(map(type, batch.metas)) != {type(None)}:
@@ -400,7 +403,7 @@ def link(store: Store, child: str, parent: str | None) -> None:
         row = columns.row_of[child]
         target = -1
         if parent is not None:
-            found = columns.row_of.get(parent)
+            found = columns.row_of.get(checked_reference(parent, "parent"))
             if found is None:
                 raise unknown_parent(parent)
             target = found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arguments import finite_number, integer, number_within
 from ..retrieval.filters import MetadataFilter, RecordFilter, compile_filter
 from ..temporal.instants import to_micros
+from .arrays import checked_reference
 from .state import fraction, metric_name
 
 if TYPE_CHECKING:
@@ -91,12 +92,12 @@ def _checked_roots(store: Store, mode: str, root: Any) -> tuple[str, ...]:
         return ()
     roots: tuple[Any, ...] = (root,)
     if isinstance(root, Sequence) and not isinstance(root, str):
-        roots = tuple(dict.fromkeys(root))
+        roots = tuple(dict.fromkeys(checked_reference(id, "root") for id in root))
         if mode != "subtree":
             raise ValueError(f"root: several ids are for mode='subtree' only, not for mode={mode!r}")
         if not roots:
             raise ValueError("root: expected at least one id, got none")
     for id in roots:
-        if id not in store.columns.row_of:
+        if checked_reference(id, "root") not in store.columns.row_of:
             raise KeyError(f"unknown id {id!r:.80}")
     return roots
