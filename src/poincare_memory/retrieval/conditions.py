@@ -31,6 +31,7 @@ ORDERS: Final[dict[str, Callable[[Any, Any], Any]]] = {
 OPERATORS: Final = ("$contains", "$eq", "$exists", *sorted(ORDERS), "$in", "$ne", "$nin", "$not")
 COMBINATIONS: Final = ("$and", "$or", "$not")
 MISSING: Final = object()
+EXACT: Final = 2**53  # integers up to it are floats
 
 _PLAIN = (str, int, float, bool, type(None))
 
@@ -171,6 +172,8 @@ def _one(key: Any, name: str, operand: Any, missing_matches: bool) -> Condition:
                 return np.fromiter([value == operand for value in values], bool, len(values))
             except (TypeError, ValueError):
                 pass  # a value that compares element by element, like an array
+        if name in ORDERS and (truth := _numbers_in_order(values, name, operand)) is not None:
+            return truth
         return np.fromiter(
             (missing_matches if value is MISSING else test(value) for value in values), bool, len(values)
         )
@@ -191,6 +194,21 @@ def _one(key: Any, name: str, operand: Any, missing_matches: bool) -> Condition:
         return truth
 
     return condition
+
+
+def _numbers_in_order(values: Sequence[Any], name: str, operand: Any) -> Truth | None:
+    """The comparison of plain numbers all at once; None where something else is among them."""
+    if type(operand) not in (int, float) or not set(map(type, values)) <= {int, float}:
+        return None
+    if not -EXACT <= operand <= EXACT:
+        return None
+    try:
+        numbers = np.array(values, dtype=np.float64)
+    except OverflowError:
+        return None
+    if not np.all(np.abs(numbers) <= EXACT):  # an integer that float64 may not hold, or NaN
+        return None
+    return np.asarray(ORDERS[name](numbers, operand), dtype=bool)
 
 
 # --- values -------------------------------------------------------------------------------------------------

@@ -133,9 +133,7 @@ class _Pass:
         self._terms = self._terms_besides_distance(factors, moment)
         self._largest_term = 0.0 if self._terms is None else float(np.abs(self._terms).max())
 
-    def _terms_besides_distance(
-        self, factors: NDArray[np.float64], moment: int
-    ) -> NDArray[np.float64] | None:
+    def _terms_besides_distance(self, factors: NDArray[np.float64], moment: int) -> Float32Array | None:
         store, columns, rows = self._store, self._store.columns, self._rows
         terms = np.zeros(len(self._matrix))
         if store.depth_bias:
@@ -147,7 +145,10 @@ class _Pass:
             t, accesses, start, end = copies
             _kernels.decay_weights(factors, moment, t, accesses, start, end, None, weights)
             terms += store.time_coef * np.log(weights)
-        return terms if terms.any() else None
+        if not terms.any():
+            return None
+        with np.errstate(over="ignore"):  # infinite in float32: the bounds are of no use then, and not used
+            return terms.astype(np.float32)
 
     def answers(self, places: list[Query]) -> list[Answer]:
         step = max(1, AT_ONCE // max(1, len(self._matrix)))
@@ -199,7 +200,10 @@ class _Pass:
             bounds = self._bounds(place, dots)
             if bounds is None:
                 return None
-            margin = 4e-6 * (float(np.abs(bounds).max()) + self._largest_term + 2 / self._store.ball.sqrt_c)
+            largest = max(float(bounds.max()), -float(bounds.min()))
+            if not math.isfinite(largest):
+                return None
+            margin = 4e-6 * (largest + self._largest_term + 2 / self._store.ball.sqrt_c)
             promising = np.flatnonzero(bounds >= _kth_largest_at_least(bounds, k))
             if len(promising) > len(dots) // MOST_SURVIVORS:
                 return None
@@ -211,22 +215,27 @@ class _Pass:
         """What no score can exceed but for rounding; None at radii that float32 cannot hold."""
         store, root_c = self._store, self._store.ball.sqrt_c
         r = root_c * place.radius
-        chord = np.maximum(2 - 2 * (dots + self._error), np.float32(0))
+        q = dots * np.float32(-2)
+        q += 2 - 2 * self._error
+        np.maximum(q, np.float32(0), out=q)  # the squared chord
         if place.metric == "shell":
             if 2 * r > LARGEST_RADIUS:
                 return None
-            q = chord * np.float32(math.sinh(r) ** 2 / 4)
+            q *= np.float32(math.sinh(r) ** 2 / 4)
         else:
             s = root_c * store.columns.radius[self._rows]
             if r + float(s.max()) > LARGEST_RADIUS:
                 return None
-            slope = (math.sinh(r) / 4 * np.sinh(s)).astype(np.float32)
-            q = chord * slope + (np.sinh((r - s) / 2) ** 2).astype(np.float32)
-        distance = np.log(np.sqrt(q) + np.sqrt(1 + q)) * np.float32(2 / root_c)
-        bounds: Float32Array = -distance
+            q *= (math.sinh(r) / 4 * np.sinh(s)).astype(np.float32)
+            q += (np.sinh((r - s) / 2) ** 2).astype(np.float32)
+        bounds: Float32Array = np.sqrt(q)
+        q += 1
+        bounds += np.sqrt(q, out=q)
+        np.log(bounds, out=bounds)
+        bounds *= np.float32(-2 / root_c)
         if self._terms is not None:
-            bounds += self._terms.astype(np.float32)
-        return bounds if np.isfinite(bounds).all() else None
+            bounds += self._terms
+        return bounds
 
 
 def _kth_largest_at_least(values: Float32Array, k: int) -> np.float32:
