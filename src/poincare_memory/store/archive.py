@@ -120,15 +120,8 @@ def fields_of(columns: Columns, rows: Rows) -> dict[str, list[Any]]:
     }
     for name in ("t", "valid_from", "valid_until", "last_accessed", "recorded_at"):
         fields[name] = list(map(optional_iso, getattr(columns, name)[rows].tolist()))
-    fields["pinned"] = [True if pinned else None for pinned in columns.pinned[rows].tolist()]
+    fields["pinned"] = [1 if pinned else None for pinned in columns.pinned[rows].tolist()]
     return fields
-
-
-def extras_of(fields: Mapping[str, list[Any]]) -> Iterator[tuple[Any, ...]]:
-    """(id, text, and the `EXTRAS`) of each record that has one of them."""
-    for values in zip(fields["id"], fields["text"], *(fields[name] for name in EXTRAS), strict=True):
-        if any(value is not None for value in values[2:]):
-            yield values
 
 
 def _attached(columns: Columns, rows: Rows) -> list[int | None]:
@@ -383,8 +376,8 @@ class CheckedRecords(RecordNames):
     def pinned(self) -> NDArray[np.int64]:
         found = self._nothing(0)
         for i, pinned in enumerate(self.fields.get("pinned") or ()):
-            if pinned not in (None, True, False):
-                raise self.fail(i, f"pinned: expected true or false, got {pinned!r:.80}")
+            if pinned not in (None, 0, 1):
+                raise self.fail(i, f"pinned: expected 1 or 0, got {pinned!r:.80}")
             found[i] = bool(pinned)
         return found
 

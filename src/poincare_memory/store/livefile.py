@@ -358,7 +358,7 @@ class LiveFile:
         self._embedder = undo.embedder or self._embedder
         self._pending.clear()
         for pos in looked_at:
-            del self._metas[pos]
+            self._metas.pop(pos, None)
 
     def end(self) -> None:
         """Give up the turn; what was not committed is rolled back."""

@@ -12,7 +12,7 @@ from ..embed.specs import embedder_spec
 from ..temporal.instants import iso, optional_iso
 from ..temporal.specs import policy_spec
 from . import sql
-from .archive import EXTRAS, SETTINGS_IN_FILES, extras_of, fields_of
+from .archive import EXTRAS, SETTINGS_IN_FILES, fields_of
 from .placement import points
 from .undo import BORN, COUNTS, EMBEDDING, EXTRA, PARENT, POINT, VALUES
 
@@ -78,10 +78,9 @@ def _insert_born(connection: sqlite3.Connection, columns: Columns, undo: UndoLog
     if len(rows) == 0:
         return
     positions = columns.order[rows].tolist()
-    fields = fields_of(columns, rows)
+    fields = _with_places(columns, rows, fields_of(columns, rows))
     places = points(columns, rows, store.ball.sqrt_c)
     sql.insert(connection, positions, fields, [(places, columns.embedding[rows])])
-    sql.put_extras(connection, extras_of(_with_places(columns, rows, fields)))
 
 
 def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: UndoLog, store: Store) -> None:
@@ -109,7 +108,7 @@ def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: Undo
         fields = _with_places(columns, rows, fields_of(columns, rows))
         names = ("id", "text", *EXTRAS)
         sql.put_extras(connection, zip(*(fields[name] for name in names), strict=True))
-    rows = _live_rows(columns, undo, False, VALUES | PARENT | POINT | EMBEDDING)
+    rows = _live_rows(columns, undo, False, VALUES | PARENT | POINT | EMBEDDING | EXTRA)
     sql.seal(connection, columns.order[rows].tolist())
 
 

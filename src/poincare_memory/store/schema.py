@@ -35,6 +35,11 @@ DIGEST_TRIGGERS: Final = {
     "pm_digest_delete": "CREATE TRIGGER pm_digest_delete AFTER DELETE ON records BEGIN "
     "DELETE FROM pm_digest WHERE pos = OLD.pos; END",
     **{
+        f"pm_digest_extra_{event.lower()}": f"CREATE TRIGGER pm_digest_extra_{event.lower()} AFTER {event} ON pm_extra "
+        f"BEGIN DELETE FROM pm_digest WHERE pos IN (SELECT pos FROM records WHERE id = {row}.id); END"
+        for event, row in (("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD"))
+    },
+    **{
         f"pm_settings_{event.lower()}": f"CREATE TRIGGER pm_settings_{event.lower()} AFTER {event} ON config BEGIN "
         "DELETE FROM pm_config_digest; END"
         for event in ("INSERT", "UPDATE", "DELETE")

@@ -124,16 +124,11 @@ def fold(connection: sqlite3.Connection) -> None:
 
 
 def create(connection: sqlite3.Connection, config: dict[str, Any]) -> None:
-    for statement in (*SCHEMA, *DIGEST_TABLES.values()):
+    for statement in (*SCHEMA, *DIGEST_TABLES.values(), LIVE_TABLES["pm_extra"]):
         connection.execute(statement)
     connection.executemany(
         "INSERT INTO config VALUES (?, ?)", ((key, json.dumps(value)) for key, value in config.items())
     )
-
-
-def create_extras(connection: sqlite3.Connection) -> None:
-    """The table for what format 1 does not hold."""
-    connection.execute(LIVE_TABLES["pm_extra"])
 
 
 def guard(connection: sqlite3.Connection) -> None:
@@ -152,13 +147,16 @@ def seal_settings(connection: sqlite3.Connection) -> None:
 def seal(connection: sqlite3.Connection, positions: Iterable[int]) -> None:
     """Note the digests of these records as they are."""
     for pos in positions:
-        row = connection.execute(f"SELECT {_RECORD} FROM records r WHERE pos = ?", (pos,)).fetchone()
+        row = connection.execute(f"{_LIVE} WHERE r.pos = ?", (pos,)).fetchone()
         if row is not None:
             connection.execute(_PUT_DIGEST, _digest_row(row))
 
 
 def _digest_row(row: Sequence[Any]) -> tuple[Any, ...]:
-    pos, *texts, count, accessed, meta, point, embedding = row
+    pos, *texts, count, accessed, meta, point, embedding = row[: len(_FIELDS)]
+    extras = row[len(_FIELDS) :]
+    if any(value is not None for value in extras):
+        meta = f"{meta} {extras}"
     return pos, record_digest((*texts, meta), point, embedding), count, accessed
 
 
@@ -172,7 +170,7 @@ def insert(
     fields: dict[str, list[Any]],
     vectors: Iterable[tuple[NDArray[Any], NDArray[Any]]],
 ) -> None:
-    """New rows of `records`; `vectors` are blocks of points and embeddings."""
+    """New rows of `records` and what belongs to them; `vectors` are blocks of points and embeddings."""
     heads = zip(
         positions,
         *(fields[name] for name in COLUMNS if name != "meta"),
@@ -183,17 +181,21 @@ def insert(
         pair for points, embeddings in vectors for pair in zip(blobs(points), blobs(embeddings), strict=True)
     )
     rows = (head + pair for head, pair in zip(heads, pairs, strict=True))
+    extras = list(zip(*(fields[name] for name in EXTRAS), strict=True))
     digests: list[tuple[Any, ...]] = []
-    connection.executemany(INSERT, _noting_digests(rows, digests))
+    connection.executemany(INSERT, _noting_digests(rows, extras, digests))
+    named = zip(fields["id"], fields["text"], extras, strict=True)
+    put_extras(connection, ((id, text, *extra) for id, text, extra in named if extra != _NO_EXTRA))
     connection.executemany(_PUT_DIGEST, digests)
 
 
 def _noting_digests(
-    rows: Iterable[tuple[Any, ...]], digests: list[tuple[Any, ...]]
+    rows: Iterable[tuple[Any, ...]], extras: Iterable[tuple[Any, ...]], digests: list[tuple[Any, ...]]
 ) -> Iterator[tuple[Any, ...]]:
     """The rows as they are; the row of pm_digest that belongs to each is appended to `digests`."""
-    for row in rows:
-        digests.append(_digest_row(row))
+    for row, extra in zip(rows, extras, strict=True):
+        joined = row if extra == _NO_EXTRA else (*row, digest(row[2]), *extra)
+        digests.append(_digest_row(joined))
         yield row
 
 
@@ -230,6 +232,7 @@ _EXTRA: Final = "x.digest, x.recorded_at, x.pinned, x.attached"
 _LIVE: Final = f"SELECT {_RECORD}, {_EXTRA} FROM records r LEFT JOIN pm_extra x ON x.id = r.id"
 _NOTED: Final = "SELECT pos, digest, access_count, last_accessed FROM pm_digest"
 _PUT_DIGEST: Final = "INSERT OR REPLACE INTO pm_digest VALUES (?, ?, ?, ?)"
+_NO_EXTRA: Final = (None,) * len(EXTRAS)
 CHUNK: Final = 64  # records that are read before their size is counted
 
 
@@ -366,7 +369,6 @@ class _Digests:
             raise ValueError(f"{self._where}: damaged: {table}.pos does not order its table ({pos!r:.80})")
 
     def verify(self, rows: list[tuple[Any, ...]]) -> None:
-        width = len(_FIELDS)
         for row in rows:
             self._check_order(self._last, row[0], "records")
             self._last = row[0]
@@ -375,7 +377,7 @@ class _Digests:
             if self._next[0] < row[0]:
                 self.finish()
             try:
-                same = self._next == _digest_row(row[:width])
+                same = self._next == _digest_row(row)
             except TypeError:  # a vector that is none
                 same = False
             if not same:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import sql
-from .archive import Archive, archive_of, extras_of, store_of
+from .archive import Archive, archive_of, store_of
 from .atomic import is_special, replacing
 from .errors import StoreBusyError, StoreWriteError
 
@@ -55,8 +55,6 @@ def _write(connection: sqlite3.Connection, archive: Archive) -> None:
     sql.begin_writing(connection)
     sql.create(connection, archive.config)
     sql.insert(connection, range(archive.count), archive.fields, archive.vectors)
-    sql.create_extras(connection)
-    sql.put_extras(connection, extras_of(archive.fields))
     sql.guard(connection)
     sql.commit(connection)
 

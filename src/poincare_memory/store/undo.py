@@ -142,10 +142,17 @@ class UndoLog:
     def allocated(self, rows: Rows) -> None:
         """These rows were just made."""
         kept = rows.copy()
-        marks = self.marks
-        for order, row in zip(self._columns.order[kept].tolist(), kept.tolist(), strict=True):
-            marks[order] = Mark(row, BORN)
-        self._steps.append(lambda: self._columns.discard(kept))
+        orders = self._columns.order[kept].tolist()
+        for order, row in zip(orders, kept.tolist(), strict=True):
+            self.marks[order] = Mark(row, BORN)
+
+        def take_back() -> None:
+            self._columns.discard(kept)
+            if self._columns.file is not None:
+                for order in orders:
+                    self._columns.file.forget(order)
+
+        self._steps.append(take_back)
 
     def freeing(self, rows: Rows) -> None:
         """These rows are about to be freed."""
