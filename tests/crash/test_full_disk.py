@@ -87,7 +87,7 @@ print(n, count)
 """
 
 
-@pytest.mark.parametrize("room", [200_000, 300_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("room", [250_000, 400_000, pytest.param(1_000_000, marks=pytest.mark.long)])
 def test_a_disk_that_fills_up(tmp_path, room):
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "live.db"), str(room)],
