@@ -274,6 +274,8 @@ def read(
     if not guarded:
         _check_structure(connection, where)
     extended = _has_extras(connection)
+    if extended and guarded:
+        _check_structure(connection, where, "'pm_extra'")  # the digests speak of records only
     query = _LIVE if extended else f"SELECT {_RECORD} FROM records r"
     yield from _Reading(fields, dim, where).blocks(*_all_rows(connection, query, guarded, where))
 
@@ -288,6 +290,7 @@ def read_live(
 ) -> Found:
     """All records of a live file, or those with these ids that there are."""
     if ids is None:
+        _check_structure(connection, where, "'pm_extra'")
         return _found(*_all_rows(connection, _LIVE, True, where), dim, where)
     rows = []
     for id in ids:
@@ -317,8 +320,9 @@ def refuse_computed(connection: sqlite3.Connection, where: str) -> None:
                 raise ValueError(f"{where}: not a memory store: {table}.{column[1]} is a computed column")
 
 
-def _check_structure(connection: sqlite3.Connection, where: str) -> None:
-    found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+def _check_structure(connection: sqlite3.Connection, where: str, what: str = "1") -> None:
+    """SQLite's own check of a table, or of the whole file up to the first fault."""
+    found = connection.execute(f"PRAGMA integrity_check({what})").fetchone()[0]
     if found != "ok":
         raise ValueError(f"{where}: damaged: {found}")
 
