@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -185,8 +186,9 @@ class Ranking:
     def _at_row(self, candidates: Candidates, hit: Hit) -> Hit:
         if candidates.rows is None:
             return hit
-        order = self.store.columns.order  # candidates of the nearest mode are sorted by it
-        position = int(np.searchsorted(order[candidates.rows], order[hit[0]]))
+        order, rows = self.store.columns.order, candidates.rows
+        # Candidates of the nearest mode are sorted by it; gathering all of it would cost more than the graph.
+        position = bisect_left(range(len(rows)), order[hit[0]], key=lambda at: order[rows[at]])
         return (position, *hit[1:])
 
     def _most_besides_distance(self) -> float:
