@@ -112,7 +112,7 @@ def asked_of_the_user(
     if not weigh:
         return candidates, orders
     with store.lock.read():
-        there = columns.order[candidates.row_numbers()] == orders
+        candidates.rows, there = columns.found_again(candidates.row_numbers(), orders)
         candidates, orders = candidates.only(there), orders[there]
         times = TimeColumns.of(store, candidates.row_numbers())
     candidates.weights = times.weights(moment)

@@ -25,6 +25,7 @@ from .changes import Change
 from .held_records import HeldRecords
 from .lock import SharedLock
 from .stored_record import StoredRecord
+from .undo import LINKS
 
 if TYPE_CHECKING:
     from .changes import ClosedFile
@@ -68,6 +69,7 @@ class Columns(Arrays):
         self._dense = True  # row numbers are the order of insertion
         self._live = np.arange(0, dtype=np.int32)
         self._live_count: int | None = 0  # None: `_live` is out of date
+        self._compacted = False  # row numbers of memories may have changed
         self._records = HeldRecords(self)
         self._meta_guard = threading.Lock()
 
@@ -215,6 +217,45 @@ class Columns(Arrays):
         self._live = np.arange(self.capacity, dtype=np.int32)
         self._dense, self._live_count = True, 0
         self._emptied_at = self.structure_version
+
+    def compact(self) -> None:
+        """Give back the room of what was removed: rows in order of insertion, arrays of their length.
+
+        Row numbers change: who keeps some over the lock asks `found_again`.
+        """
+        rows, n = self.live_rows().copy(), self.n
+        now = np.full(self.high_water + 1, -1, np.int32)  # the last place is that of "no row"
+        now[rows] = np.arange(n, dtype=np.int32)
+        for name in SCALARS:
+            column = getattr(self, name)[rows]
+            setattr(self, name, now[column] if name in LINKS else column)
+        for name in (*VECTORS, "embedding"):
+            setattr(self, name, getattr(self, name)[rows])
+        places = rows.tolist()
+        for values in (self.ids, self.texts, self.metas):
+            kept = [values[row] for row in places]
+            values[:] = kept
+        self.row_of.update(zip(self.row_of, range(n), strict=True))
+        self._records.renumber(now)
+        self.high_water, self._free_rows = n, []
+        self._live, self._live_count, self._dense = np.arange(n, dtype=np.int32), n, True
+        self._compacted = True
+        self.structure_version += 1
+        self.value_version += 1
+        self._emptied_at = self.structure_version
+
+    def found_again(self, rows: Rows, orders: NDArray[np.int64]) -> tuple[Rows, NDArray[np.bool_]]:
+        """Where memories are that had these rows and serial numbers under an earlier lock, and which still are."""
+        there = rows < self.capacity
+        there[there] = self.order[rows[there]] == orders[there]
+        if not self._compacted or there.all():
+            return rows, there
+        live = self.live_rows()
+        at = np.minimum(np.searchsorted(self.order[live], orders), max(len(live) - 1, 0))
+        if len(live) == 0:
+            return rows, np.zeros(len(rows), bool)
+        found = np.ascontiguousarray(live[at])
+        return found, self.order[found] == orders
 
     def set_objects(
         self,
@@ -382,7 +423,7 @@ class Columns(Arrays):
     def touch(self, rows: Rows, orders: NDArray[np.int64], now: int) -> None:
         """Count an access of each row that still holds the memory with this serial number."""
         with self.lock.write():
-            there = self.order[rows] == orders
+            rows, there = self.found_again(rows, orders)
             rows = rows[there]
             if self.undo is not None:
                 self.undo.keep(rows, ("access_count", "last_accessed"), persist=False)

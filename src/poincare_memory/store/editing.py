@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -344,20 +344,22 @@ def update(
     embeddings = None
     while True:
         with store.reading():
-            is_new = text is not None and text != _text_now(columns, id, row, order)
+            is_new = text is not None and text != columns.texts[_row_now(columns, id, order)]
         if is_new and embeddings is None:
             embeddings = store.embed([text])  # type: ignore[list-item]  # a new text is one
         with columns.changing():
-            if text is not None and text != _text_now(columns, id, row, order) and embeddings is None:
+            row = _row_now(columns, id, order)
+            if text is not None and text != columns.texts[row] and embeddings is None:
                 continue  # another text came meanwhile
             change(store, row, id, text, embeddings, None if meta is None else (new_meta,), times)
             return
 
 
-def _text_now(columns: Columns, id: str, row: int, order: int) -> str:
+def _row_now(columns: Columns, id: str, order: int) -> int:
+    row = columns.row_of[id]
     if int(columns.order[row]) != order:
-        raise KeyError(f"unknown id {id!r:.80}")  # removed meanwhile
-    return cast(str, columns.texts[row])
+        raise KeyError(id)  # removed meanwhile, and added again
+    return row
 
 
 def change(

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from .stored_record import StoredRecord
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .columns import Columns
 
 LEAST_SWEEP = 1024  # so many records are remembered before the dead among them are looked for
@@ -58,6 +61,13 @@ class HeldRecords:
             self._by_row.pop(row, None)
             if record is not None:
                 record.release()
+
+    def renumber(self, now: NDArray[np.int32]) -> None:
+        """Rows have other numbers now."""
+        held = [(row, record) for row in list(self._by_row) if (record := self.held(row)) is not None]
+        self._by_row = {}
+        for row, record in held:
+            self.rebind(int(now[row]), record)
 
     def _sweep(self) -> None:
         self._by_row = {row: held for row, held in list(self._by_row.items()) if held() is not None}

@@ -20,13 +20,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ..temporal.instants import MISSING
 from . import sql
 from .archive import checked_meta, parse_instant, take_settings
+from .atomic import replacing
 from .errors import StoreBusyError, StoreClosedError, StoreReadError, StoreWriteError
 from .identity import EMBEDDER, Identity, difference, from_text, identity_of, to_text
 from .lock import FORK_PATIENCE_SECONDS
@@ -64,6 +65,7 @@ class LiveFile:
         self.decay_is_ours = False  # the policy was passed in: the file's is not ours
         self._turn = threading.Lock()
         self._asking = threading.Lock()
+        self._copying = threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
         self._seen = -1  # data_version of the reader when it last looked
@@ -466,6 +468,36 @@ class LiveFile:
         sql.seal(connection, (pos for _, pos in changed))
         return idle
 
+    # --- copies and room ----------------------------------------------------------------------------------
+
+    def backup(self, columns: Columns, target: Path) -> None:
+        """Copy the file as it is now, in one step, while others go on reading and writing."""
+        self.flush(columns)
+        with self._copying, replacing(target) as temporary:
+            try:
+                with closing(sql.connect(self.path, "ro", self.busy_timeout)) as source:
+                    sql.copy(source, temporary)
+            except sqlite3.Error as error:
+                raise self._unreadable(error) from error
+
+    def compact(self, columns: Columns) -> None:
+        """Give room back to the disk that records of the past took, and to memory."""
+        if columns.lock.held_by_me():
+            raise RuntimeError("a memory cannot be compacted inside its own transaction")
+        self.flush(columns)
+        self._wait_for_turn(None)
+        try:
+            with self._asking:
+                self._open_reader()
+            assert self._writer is not None
+            sql.give_back(self._writer, self.busy_timeout)
+        except sqlite3.OperationalError as error:
+            if sql.is_busy(error):
+                raise StoreBusyError(f"{self.where}: another process is using the file; try again") from error
+            raise StoreWriteError(f"{self.where}: not compacted ({error})") from error
+        finally:
+            self.end()
+
     # --- the end ------------------------------------------------------------------------------------------
 
     def close(self, columns: Columns) -> None:
@@ -516,6 +548,7 @@ class LiveFile:
         if self._turn.acquire(timeout=max(0.0, deadline - time.monotonic())):
             if store.lock.acquire_write(max(0.0, deadline - time.monotonic())):
                 self._asking.acquire()
+                self._copying.acquire()
                 self._close_connections()
                 self._paused = store.lock
                 return
@@ -527,6 +560,7 @@ class LiveFile:
         lock = self._paused
         if lock is not None:
             self._paused = None
+            self._copying.release()
             self._asking.release()
             lock.release_write()
             self._turn.release()

@@ -861,6 +861,19 @@ class Memory(AsyncTwins):
 
         sqlite.save(self._store, path)
 
+    def backup(self, path: Path) -> None:
+        """Copy a live store's file, whole and consistent, while threads and processes go on using it.
+
+        The copy takes the place of `path` in one step; `load` and `open` read it. Of a memory without a file: `save`.
+        """
+        from . import sqlite
+
+        sqlite.backup(self._store, path)
+
+    def compact(self) -> None:
+        """Give back the room that removed memories took, on disk and in memory."""
+        self._store.compact()
+
     @classmethod
     def load(
         cls,

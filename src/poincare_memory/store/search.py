@@ -71,7 +71,7 @@ def answer(store: Store, request: Request, query: str | None, place: Query | Non
             return _ranked(store, request, query, place, candidates, factors, moment)
     candidates, orders = asked_of_the_user(store, request, factors is None, moment)
     with store.lock.read():
-        there = store.columns.order[candidates.row_numbers()] == orders
+        candidates.rows, there = store.columns.found_again(candidates.row_numbers(), orders)
         candidates = candidates.only(there)
         return _ranked(store, request, query, place, candidates, factors, moment)
 

@@ -552,6 +552,23 @@ def foreign_parts(connection: sqlite3.Connection) -> list[str]:
     return strange
 
 
+def copy(source: sqlite3.Connection, target: Path) -> None:
+    """The whole file, as of now, as one file without a write-ahead log."""
+    with contextlib.closing(sqlite3.connect(target, isolation_level=None)) as connection:
+        source.backup(connection)
+        fold(connection)
+
+
+def give_back(connection: sqlite3.Connection, patience: float) -> None:
+    """Make the file as small as what it holds."""
+    connection.execute(f"PRAGMA busy_timeout = {int(1000 * patience)}")
+    try:
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        never_wait(connection)
+
+
 def data_version(connection: sqlite3.Connection) -> int:
     """Changes whenever another connection has committed."""
     version: int = connection.execute("PRAGMA data_version").fetchone()[0]

@@ -50,6 +50,20 @@ def save(store: Store, path: str | os.PathLike[str]) -> None:
         fold_sidecars(target)
 
 
+def backup(store: Store, path: str | os.PathLike[str]) -> None:
+    """Copy the file of a live store; see `Memory.backup`."""
+    file = store.columns.file
+    if file is None:
+        save(store, path)
+        return
+    store.look()
+    target = Path(os.path.realpath(path))
+    refuse_foreign(target)
+    if file.is_at(target):
+        raise ValueError(f"{target}: a backup goes into another file than the store's own")
+    file.backup(store.columns, target)
+
+
 def _write(connection: sqlite3.Connection, archive: Archive) -> None:
     sql.journal_off(connection)
     sql.begin_writing(connection)

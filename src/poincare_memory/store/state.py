@@ -177,6 +177,16 @@ class Store:
             self.columns.file = ClosedFile()
         self.columns.file.close(self.columns)
 
+    def compact(self) -> None:
+        """Give back the room of what was removed, on disk and in memory."""
+        if self.columns.lock.held_by_me():
+            raise RuntimeError("a memory cannot be compacted inside its own transaction")
+        self.look()
+        if self.columns.file is not None:
+            self.columns.file.compact(self.columns)
+        with self.columns.lock.write():
+            self.columns.compact()
+
     def now(self) -> int:
         """The clock's time in UTC microseconds. Call it with no lock held: the clock is the user's."""
         return to_micros(self.clock(), "what clock() returned")
