@@ -16,7 +16,9 @@ SCHEMA: Final = (
 )
 
 # Digests (see `digests`). Triggers drop the digest of what SQL changes, whoever runs it: only damage is left to
-# differ. How often a memory was used is copied instead, so that counting needs no digest.
+# differ. How often a memory was used is copied instead, so that counting needs no digest. What we write to pm_extra
+# is followed by a new digest; a trigger there would name `records`, and another program could not rename its copy of
+# that table into place.
 DIGEST_TABLES: Final = {
     "pm_digest": "CREATE TABLE pm_digest (pos INTEGER PRIMARY KEY, digest INTEGER, access_count INTEGER, "
     "last_accessed TEXT)",
@@ -34,11 +36,6 @@ DIGEST_TRIGGERS: Final = {
     "WHERE pos = NEW.pos; END",
     "pm_digest_delete": "CREATE TRIGGER pm_digest_delete AFTER DELETE ON records BEGIN "
     "DELETE FROM pm_digest WHERE pos = OLD.pos; END",
-    **{
-        f"pm_digest_extra_{event.lower()}": f"CREATE TRIGGER pm_digest_extra_{event.lower()} AFTER {event} ON pm_extra "
-        f"BEGIN DELETE FROM pm_digest WHERE pos IN (SELECT pos FROM records WHERE id = {row}.id); END"
-        for event, row in (("INSERT", "NEW"), ("UPDATE", "NEW"), ("DELETE", "OLD"))
-    },
     **{
         f"pm_settings_{event.lower()}": f"CREATE TRIGGER pm_settings_{event.lower()} AFTER {event} ON config BEGIN "
         "DELETE FROM pm_config_digest; END"
