@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BUILD_DIR := build/$(notdir $(VENV))
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake src -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: demo test test-long test-all-pythons lint lint-rules lint-format lint-types lint-native format bench build clean
+.PHONY: demo test test-long sanitize test-asan test-all-pythons lint lint-rules lint-format lint-types lint-native format bench build clean
 
 demo: $(VENV)/.package
 	$(BIN)/poincare-memory demo -o demo
@@ -21,8 +21,16 @@ demo: $(VENV)/.package
 test: $(VENV)/.package $(VENV)/.test-tools
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-long: $(VENV)/.package $(VENV)/.test-tools
+test-long: $(VENV)/.package $(VENV)/.test-tools sanitize
 	$(BIN)/python -m pytest -m "long or not long" $(PYTEST_ARGS)
+
+# The C++ tests of the native code under ThreadSanitizer, AddressSanitizer and UBSan.
+sanitize: $(VENV)/.build-tools
+	tools/sanitize $(abspath $(BIN))/python
+
+# The Python suite over native code with AddressSanitizer and UBSan.
+test-asan: $(VENV)/.package $(VENV)/.test-tools
+	tools/test-asan $(abspath $(BIN))/python $(PYTEST_ARGS)
 
 # Builds and tests on every supported interpreter found (python3.10 … on PATH, and pyenv's).
 test-all-pythons:
@@ -40,12 +48,12 @@ lint-types: $(VENV)/.package $(VENV)/.lint-tools
 	$(BIN)/mypy
 
 lint-native: $(VENV)/.lint-tools
-	$(BIN)/clang-format --dry-run -Werror src/_core/*.hpp src/_core/*.cpp
+	$(BIN)/clang-format --dry-run -Werror src/_core/*.hpp src/_core/*.cpp tests/native/cpp/*.hpp tests/native/cpp/*.cpp
 
 format: $(VENV)/.lint-tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i src/_core/*.hpp src/_core/*.cpp
+	$(BIN)/clang-format -i src/_core/*.hpp src/_core/*.cpp tests/native/cpp/*.hpp tests/native/cpp/*.cpp
 
 bench: $(VENV)/.package $(VENV)/.bench-tools
 	$(BIN)/asv machine --yes

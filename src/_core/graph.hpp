@@ -42,6 +42,9 @@ class Graph {
         // Levels are drawn in level_of(), from the node's number: the same graph whatever thread adds the
         // node.
         graph_->mult_ = 0.0;
+        // hnswlib fetches the row behind the last link of a list ahead; in the lists above the base layer
+        // that link would lie beyond the allocation. One more place a list, always zero.
+        graph_->size_links_per_element_ += sizeof(hnswlib::tableint);
     }
 
     std::size_t dim() const { return dim_; }

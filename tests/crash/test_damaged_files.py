@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import sys
 from datetime import datetime, timezone
@@ -13,7 +14,10 @@ import pytest
 from crash.damage import Outcome, damages, read_all
 from poincare_memory import HalfLife, HashingEmbedder, Memory
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc and RLIMIT_AS")
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc and RLIMIT_AS"),
+    pytest.mark.skipif("POINCARE_SANITIZED" in os.environ, reason="AddressSanitizer maps terabytes"),
+]
 
 COUNTS = [pytest.param(160, id="some"), pytest.param(2000, id="many", marks=pytest.mark.long)]
 SEEDS = {160: (1,), 1000: tuple(range(20, 24)), 2000: tuple(range(10, 18))}

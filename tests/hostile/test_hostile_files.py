@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sqlite3
 import subprocess
@@ -13,6 +14,10 @@ import pytest
 from poincare_memory import HashingEmbedder, Memory
 
 DIM = 8
+pytestmark = [
+    pytest.mark.skipif(not hasattr(resource, "RLIMIT_AS"), reason="needs RLIMIT_AS"),
+    pytest.mark.skipif("POINCARE_SANITIZED" in os.environ, reason="AddressSanitizer maps terabytes"),
+]
 
 
 def saved(folder, count=3):
@@ -163,6 +168,3 @@ def test_a_key_said_twice_is_refused():
     text = Memory(embedder=HashingEmbedder(dim=DIM)).to_json()
     with pytest.raises(ValueError, match="same key twice"):
         Memory.from_json(text.replace('"records"', '"config"'))
-
-
-pytestmark = pytest.mark.skipif(not hasattr(resource, "RLIMIT_AS"), reason="needs RLIMIT_AS")

@@ -1,0 +1,300 @@
+// Kernels of random shapes, called from several threads at once on shared columns, against plain loops in
+// long double or double. Buffers are as long as they must be and no longer: a step beyond is an error that
+// AddressSanitizer sees.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "checking.hpp"
+#include "cone_members.hpp"
+#include "decay.hpp"
+#include "hashing.hpp"
+#include "numerics.hpp"
+#include "placement.hpp"
+#include "rows.hpp"
+#include "scan.hpp"
+#include "spreading.hpp"
+#include "tree.hpp"
+
+namespace {
+
+using checking::below;
+using checking::Random;
+using checking::uniform;
+
+constexpr std::size_t kThreads = 4;
+
+bool close(double x, double y, double tolerance) {
+    return x == y || std::abs(x - y) <= tolerance * std::max({1.0, std::abs(x), std::abs(y)});
+}
+
+void rows_of_any_length(Random& random) {
+    const std::size_t n = below(random, 70);
+    const std::size_t count = 1 + below(random, 9);
+    std::vector<float> query(n), matrix(n * count), out(count);
+    std::vector<double> x(n), y(n);
+    for (float& value : query) value = static_cast<float>(uniform(random, -1, 1));
+    for (float& value : matrix) value = static_cast<float>(uniform(random, -1, 1));
+    for (std::size_t i = 0; i < n; ++i) {
+        x[i] = uniform(random, -1, 1);
+        y[i] = uniform(random, -1, 1);
+    }
+    long double inner = 0, gap = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        inner += static_cast<long double>(x[i]) * y[i];
+        gap += (static_cast<long double>(x[i]) - y[i]) * (static_cast<long double>(x[i]) - y[i]);
+    }
+    CHECK(close(poincare::dot(x.data(), y.data(), n), static_cast<double>(inner), 1e-14));
+    CHECK(close(poincare::squared_gap(x.data(), y.data(), n), static_cast<double>(gap), 1e-14));
+    std::vector<std::int32_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+    poincare::dots_f32(query.data(), matrix.data(), order.data(), 0, count, n, out.data());
+    for (std::size_t r = 0; r < count; ++r)
+        CHECK(out[r] ==
+              poincare::dot(query.data(), matrix.data() + n * static_cast<std::size_t>(order[r]), n));
+    poincare::dots_f32(query.data(), matrix.data(), nullptr, 0, count, n, out.data());
+    for (std::size_t r = 0; r < count; ++r)
+        CHECK(out[r] == poincare::dot(query.data(), matrix.data() + n * r, n));
+}
+
+// A random store: a tree placed by the kernel, times, accesses; some rows without direction.
+struct Store {
+    std::size_t dim, n;
+    double sqrt_c;
+    std::vector<double> embedding, direction, radius;
+    std::vector<float> scan_direction;
+    std::vector<std::int32_t> level, parent, first_child, last_child, next, previous, rows;
+    std::vector<std::uint8_t> directed;
+    std::vector<std::int64_t> t, accesses, valid_from, valid_until;
+
+    explicit Store(Random& random)
+        : dim(1 + below(random, 40)),
+          n(1 + below(random, 120)),
+          sqrt_c(std::sqrt(uniform(random, 0.1, 4))),
+          embedding(n * dim),
+          direction(n * dim),
+          radius(n),
+          scan_direction(n * dim),
+          level(n),
+          parent(n, -1),
+          first_child(n, -1),
+          last_child(n, -1),
+          next(n, -1),
+          previous(n, -1),
+          rows(n),
+          directed(n),
+          t(n),
+          accesses(n),
+          valid_from(n, poincare::kMissingInstant),
+          valid_until(n, poincare::kMissingInstant) {
+        std::vector<std::int32_t> parents(n, -1);
+        for (std::size_t i = 0; i < n; ++i) {
+            rows[i] = static_cast<std::int32_t>(i);
+            if (below(random, 10) != 0) {
+                const std::vector<double> unit = checking::unit_vector(random, dim);
+                std::copy(unit.begin(), unit.end(), embedding.begin() + static_cast<std::ptrdiff_t>(i * dim));
+            }
+            if (i > 0 && below(random, 5) != 0) parents[i] = static_cast<std::int32_t>(below(random, i));
+            t[i] = static_cast<std::int64_t>(below(random, 1000000000));
+            accesses[i] = static_cast<std::int64_t>(below(random, 5));
+            if (below(random, 3) == 0) valid_until[i] = t[i];
+        }
+        poincare::attach_rows(links(), rows.data(), parents.data(), n);
+    }
+
+    poincare::TreeLinks links() {
+        return {parent.data(), first_child.data(), last_child.data(), next.data(), previous.data()};
+    }
+
+    void place(Random& random) {
+        const poincare::PlacementRule rule{uniform(random, 0.1, 2), uniform(random, 0.1, 2),
+                                           uniform(random, 0, 1),   sqrt_c,
+                                           below(random, 2) == 0,   0.1};
+        const poincare::PlacementColumns<double> columns{
+            embedding.data(), direction.data(), scan_direction.data(), radius.data(),
+            level.data(),     parent.data(),    directed.data(),       dim};
+        poincare::place_rows(columns, rows.data(), n, rule, 1);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::int32_t above = parent[i];
+            CHECK(level[i] == (above < 0 ? 0 : level[static_cast<std::size_t>(above)] + 1));
+            CHECK(close(radius[i], rule.base_depth + level[i] * rule.depth_step, 1e-12));
+            double square = 0;
+            for (std::size_t j = 0; j < dim; ++j) square += direction[i * dim + j] * direction[i * dim + j];
+            CHECK(directed[i] ? std::abs(square - 1) < 1e-9 : square == 0);
+        }
+    }
+
+    poincare::ScanColumns columns() const {
+        return {direction.data(),
+                scan_direction.data(),
+                radius.data(),
+                directed.data(),
+                {t.data(), accesses.data(), valid_from.data(), valid_until.data()},
+                dim};
+    }
+};
+
+double distance(const Store& store, std::size_t row, const double* query, double r, bool shell) {
+    const double s = shell ? r : store.radius[row];
+    if (!query || !store.directed[row])
+        return shell ? 2 / store.sqrt_c * std::asinh(std::sinh(store.sqrt_c * r)) : r + s;
+    long double gap = 0;
+    for (std::size_t j = 0; j < store.dim; ++j) {
+        const long double difference =
+            static_cast<long double>(query[j]) - store.direction[row * store.dim + j];
+        gap += difference * difference;
+    }
+    const long double a = std::sinh(store.sqrt_c * (r - s) / 2.0L), c = store.sqrt_c;
+    const long double q = a * a + std::sinh(c * r) * std::sinh(c * s) * gap / 4;
+    return static_cast<double>(2 / c * std::asinh(std::sqrt(q)));
+}
+
+void scan(const Store& store, Random& random) {
+    const bool shell = below(random, 2) == 0;
+    const std::vector<double> unit = checking::unit_vector(random, store.dim);
+    const std::vector<float> narrow(unit.begin(), unit.end());
+    const bool lost = below(random, 8) == 0;
+    const poincare::ScanQuery query{shell ? poincare::ScanMetric::shell : poincare::ScanMetric::hyperbolic,
+                                    lost ? nullptr : unit.data(), lost ? nullptr : narrow.data(),
+                                    uniform(random, 0.1, 4)};
+    const double rows_of_factors[] = {0, 2.0, 0, 1, 5.0, 0.5, 2, 0.01, 0};
+    const std::vector<poincare::DecayFactor> factors = poincare::decay_factors(rows_of_factors, 3);
+    const poincare::ScanScoring scoring{store.sqrt_c,   uniform(random, -1, 1), uniform(random, -1, 2),
+                                        factors.data(), factors.size(),         2000000000,
+                                        nullptr};
+    std::vector<std::int32_t> candidates(store.rows);
+    std::shuffle(candidates.begin(), candidates.end(), random);
+    candidates.resize(1 + below(random, store.n));
+    candidates.shrink_to_fit();
+    std::vector<std::uint8_t> mask(candidates.size());
+    for (std::uint8_t& flag : mask) flag = below(random, 3) != 0;
+    const std::size_t k = 1 + below(random, candidates.size() + 3);
+    std::vector<poincare::ScanHit> hits(k);
+    const std::size_t found =
+        poincare::scan_top_k(store.columns(), query, scoring,
+                             {candidates.data(), mask.data(), candidates.size()}, k, hits.data(), 1);
+    const std::size_t passing = static_cast<std::size_t>(std::count(mask.begin(), mask.end(), 1));
+    CHECK(found == std::min(k, passing));
+
+    std::vector<double> scores;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (!mask[i]) continue;
+        const std::size_t row = static_cast<std::size_t>(candidates[i]);
+        const double d = distance(store, row, lost ? nullptr : unit.data(), query.radius, shell);
+        const double weight =
+            poincare::log_weight(factors.data(), factors.size(), scoring.now, store.t[row],
+                                 store.accesses[row], store.valid_from[row], store.valid_until[row]);
+        scores.push_back(-d + scoring.depth_bias * store.radius[row] + scoring.time_coef * weight);
+    }
+    std::sort(scores.rbegin(), scores.rend());
+    for (std::size_t i = 0; i < found; ++i) {
+        CHECK(close(hits[i].score, scores[i], 1e-9));
+        CHECK(mask[static_cast<std::size_t>(hits[i].position)] != 0);
+        CHECK(i == 0 || hits[i - 1].score >= hits[i].score);
+    }
+}
+
+void walk(Store& store, Random& random) {
+    const std::int32_t root = static_cast<std::int32_t>(below(random, store.n));
+    const auto below_root =
+        poincare::subtree_rows(store.parent.data(), store.last_child.data(), store.previous.data(), root);
+    CHECK(below_root.front() == root);
+    std::size_t expected = 0;
+    for (std::size_t i = 0; i < store.n; ++i) {
+        std::int32_t at = static_cast<std::int32_t>(i);
+        while (at >= 0 && at != root) at = store.parent[static_cast<std::size_t>(at)];
+        expected += at == root;
+    }
+    CHECK(below_root.size() == expected);
+    if (store.parent[static_cast<std::size_t>(root)] >= 0) {
+        poincare::detach_row(store.links(), root);
+        CHECK(store.parent[static_cast<std::size_t>(root)] == -1);
+        const std::int32_t none = -1;
+        poincare::attach_rows(store.links(), &root, &none, 1);
+    }
+}
+
+void cones_and_points(const Store& store, Random& random) {
+    const auto apex = static_cast<std::int32_t>(below(random, store.n));
+    const poincare::ConeColumns columns{store.direction.data(), store.scan_direction.data(),
+                                        store.radius.data(), store.directed.data(), store.dim};
+    const auto members =
+        poincare::cone_members(columns, store.rows.data(), store.n, apex, 0.1, store.sqrt_c, 1);
+    CHECK(members.rows.size() == members.energies.size());
+    for (std::size_t i = 0; i < members.rows.size(); ++i) {
+        CHECK(members.rows[i] != apex);
+        CHECK(members.energies[i] >= 0 && members.energies[i] <= poincare::kConeTolerance);
+    }
+    std::vector<double> points(store.n * store.dim);
+    poincare::points_of_rows(store.direction.data(), store.radius.data(), store.rows.data(), store.n,
+                             store.dim, store.sqrt_c, points.data(), 1);
+    for (std::size_t i = 0; i < store.n; ++i) {
+        double square = 0;
+        for (std::size_t j = 0; j < store.dim; ++j)
+            square += points[i * store.dim + j] * points[i * store.dim + j];
+        CHECK(std::sqrt(square) * store.sqrt_c < 1);
+    }
+}
+
+void texts(Random& random) {
+    const std::vector<std::uint8_t> is_word((0x110000 + 7) / 8, 0x7e);
+    std::vector<std::vector<std::uint32_t>> wide(1 + below(random, 5));
+    std::vector<poincare::TextView> views;
+    for (auto& text : wide) {
+        text.resize(below(random, 40));
+        for (std::uint32_t& c : text)
+            c = static_cast<std::uint32_t>(below(random, below(random, 2) ? 128 : 0x110000));
+        text.shrink_to_fit();
+        views.push_back({text.data(), text.size(), 4});
+    }
+    const poincare::HashingOptions options{1 + below(random, 50), 1 + below(random, 3), 3 + below(random, 4),
+                                           0};
+    std::vector<double> rows(views.size() * options.dim, -1);
+    poincare::hash_texts(views.data(), views.size(), is_word.data(), options, rows.data(), 1);
+    for (std::size_t i = 0; i < views.size(); ++i) {
+        double square = 0;
+        for (std::size_t j = 0; j < options.dim; ++j)
+            square += rows[i * options.dim + j] * rows[i * options.dim + j];
+        CHECK(square == 0 || std::abs(square - 1) < 1e-9);
+    }
+}
+
+void spread(Random& random) {
+    const std::size_t dim = 2 + below(random, 5), count = 1 + below(random, 30);
+    std::vector<double> out(count * dim);
+    poincare::spread_sphere(count, dim, below(random, 100), 5, out.data(), 1);
+    for (std::size_t i = 0; i < count; ++i) {
+        double square = 0;
+        for (std::size_t j = 0; j < dim; ++j) square += out[i * dim + j] * out[i * dim + j];
+        CHECK(std::abs(square - 1) < 1e-9);
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const int rounds = 60 * checking::effort(argc, argv);
+    Random random(1);
+    Store shared(random);
+    shared.place(random);
+    checking::in_threads(kThreads, [&](std::size_t t) {
+        Random mine(1000 + t);
+        for (int round = 0; round < rounds; ++round) {
+            rows_of_any_length(mine);
+            scan(shared, mine);  // many readers of one store
+            cones_and_points(shared, mine);
+            Store own(mine);
+            own.place(mine);
+            scan(own, mine);
+            walk(own, mine);
+            texts(mine);
+            spread(mine);
+        }
+    });
+    std::puts("kernels: ok");
+    return 0;
+}
