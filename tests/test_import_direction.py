@@ -87,6 +87,7 @@ store.sql
 store.sqlite
 store.portable
 store.merging
+store.past
 store.persisting
 store.identity
 store.livefile

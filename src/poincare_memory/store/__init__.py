@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from .errors import StoreReadError as StoreReadError
     from .errors import StoreWriteError as StoreWriteError
     from .memory import Memory as Memory
+    from .past import MemoryVersion as MemoryVersion
     from .records import MemoryRecord as MemoryRecord
     from .records import SearchResult as SearchResult
 
 _HOME = {
     "Memory": "memory",
     "MemoryRecord": "records",
+    "MemoryVersion": "past",
     "SearchResult": "records",
     "StoreBusyError": "errors",
     "StoreClosedError": "errors",
@@ -26,6 +28,7 @@ _HOME = {
 __all__ = [
     "Memory",
     "MemoryRecord",
+    "MemoryVersion",
     "SearchResult",
     "StoreBusyError",
     "StoreClosedError",

@@ -71,8 +71,16 @@ def _inside_cone(store: Store, apex: int) -> Candidates:
 
 
 def apply_metadata_filter(columns: Columns, request: Request, candidates: Candidates) -> None:
-    if not isinstance(request.filter, MetadataFilter):
-        return
+    """What a metadata filter lets pass, of what was recorded by the moment of ``as_of``; under the read lock."""
+    if isinstance(request.filter, MetadataFilter):
+        candidates.mask = _passing(columns, request.filter, candidates)
+    if request.as_of is not None:
+        rows = slice(0, candidates.count) if candidates.rows is None else candidates.rows
+        known = (columns.recorded_at[rows] <= request.as_of).astype(np.uint8)
+        candidates.mask = known if candidates.mask is None else candidates.mask & known
+
+
+def _passing(columns: Columns, wanted: MetadataFilter, candidates: Candidates) -> NDArray[np.uint8]:
     metas = columns.metas
     if candidates.rows is not None:
         metas = [metas[row] for row in candidates.rows.tolist()]
@@ -89,7 +97,7 @@ def apply_metadata_filter(columns: Columns, request: Request, candidates: Candid
         values: list[Any] = columns.ids if name == "id" else columns.texts
         return values if rows is None else [values[row] for row in rows.tolist()]
 
-    candidates.mask = request.filter.mask(metas, field)
+    return wanted.mask(metas, field)
 
 
 def asked_of_the_user(

@@ -102,11 +102,14 @@ class ClosedFile:
     """`Columns.file` of a memory without a file that was closed."""
 
     closed = True
+    keeps_versions = False
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise StoreClosedError("this memory was closed")
 
-    notice = begin = commit = end = backup = compact = identity_of = check_identity = _refuse
+    notice = begin = commit = end = versions = standing = backup = compact = identity_of = check_identity = (
+        _refuse
+    )
     flush = touched = flush_if_due = add_pending = forget = forget_meta = _refuse
 
     def handed_out(self, order: int, meta: dict[str, Any]) -> None:

@@ -55,6 +55,7 @@ def open_store(
     create: bool = True,
     synchronous: str = "normal",
     busy_timeout: float = 5.0,
+    history: bool = False,
     reembed: bool = False,
     progress: Progress = None,
     settings: Mapping[str, Any],
@@ -80,6 +81,11 @@ def open_store(
         raise StoreWriteError(f"{file}: cannot be opened for writing ({error})") from error
     try:
         config = _prepared(writer, file, embedder, decay, synchronous, patience, settings, create)
+        if history and not sql.keeps_versions(writer):
+            take_turn(lambda: writer, str(file), patience, threading.Lock())
+            if not sql.keeps_versions(writer):
+                sql.keep_versions(writer)
+            sql.commit(writer)
         used = embedder_of(config, embedder)
         if _settle_embedder(writer, str(file), patience, config, used, reembed, progress):
             config = sql.read_config(writer, str(file))

@@ -78,6 +78,8 @@ class LiveFile:
         self._pending: dict[int, list[int]] = {}  # pos -> accesses and the last of them, not yet written
         self._pending_since = 0.0
         self._metas: dict[int, dict[str, Any]] = {}  # pos -> metadata dict that was handed out
+        self.keeps_versions = False
+        self._moment: int | None = None  # of the change that is under way
         self._embedder: Identity | None = None  # whose the vectors are
         self._store: weakref.ref[Store] | None = None
         _every_file.add(self)
@@ -265,6 +267,7 @@ class LiveFile:
         assert self._reader is not None
         reader = self._reader
         with self._read_errors(), sql.snapshot(reader):
+            self.keeps_versions = sql.keeps_versions(reader)
             self._seq = self._cut_at = sql.last_change(reader)
             self._compare_everything(store, reader)
             self._seen = sql.data_version(reader)
@@ -290,11 +293,31 @@ class LiveFile:
             return StoreBusyError(f"{self.where}: another process kept the file; nothing was changed")
         return StoreReadError(f"{self.where}: cannot be read ({error}); nothing was changed")
 
+    # --- versions -----------------------------------------------------------------------------------------
+
+    def versions(self, columns: Columns, id: str) -> tuple[sql.Found, list[tuple[int | None, int]]]:
+        """Past versions of a memory, the oldest first, and from when till when each stood."""
+        with self._asking, self._read_errors():
+            return sql.versions_of(self._open_reader(), id, columns.dim, self.where)
+
+    def standing(self, columns: Columns, moment: int) -> tuple[sql.Found, list[int]]:
+        """Versions that stood at a moment and do not any more, and `pos` of all memories replaced since."""
+        with self._asking, self._read_errors():
+            found, spans = sql.versions_at(self._open_reader(), moment, columns.dim, self.where)
+        began = [
+            MISSING if recorded is None else parse_instant(recorded) if since is None else since
+            for (since, _), recorded in zip(spans, found.fields["recorded_at"], strict=True)
+        ]
+        replaced = list(found.positions)
+        return found.only([i for i, since in enumerate(began) if since <= moment]), replaced
+
     # --- writing ------------------------------------------------------------------------------------------
 
     def begin(self, columns: Columns, patience: float | None = None) -> None:
         """Wait for the turn to write, lock the columns and take in what others wrote meanwhile."""
+        moment = self._live_store().now() if self.keeps_versions else None
         self._wait_for_turn(patience)
+        self._moment = moment
         try:
             self._begin_in_file(self.busy_timeout if patience is None else patience)
             columns.lock.acquire_write()
@@ -344,7 +367,7 @@ class LiveFile:
         if connection is None:
             raise StoreClosedError(orphaned(self.where))
         try:
-            persist(connection, columns, undo, self._live_store(), self._pending)
+            persist(connection, columns, undo, self._live_store(), self._pending, self._moment)
             if undo.embedder is not None:
                 sql.put_info(connection, EMBEDDER, to_text(undo.embedder))
             looked_at = self._write_metas(connection, columns)

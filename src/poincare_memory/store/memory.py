@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..embed.base import Embedder
     from ..index import MIPSIndex
     from ..temporal.policies import DecayPolicy
+    from .past import MemoryVersion
 
     Path = str | os.PathLike[str]
 
@@ -349,6 +350,16 @@ class Memory(AsyncTwins):
             item["pin"] = pin
         return add_or_keep(self._store, item, on_duplicate)
 
+    def history(self, id: str) -> list[MemoryVersion]:
+        """The versions of a memory, the oldest first, the present one last; of a removed one those it had.
+
+        Past ones are kept where the store was opened with ``history=True``; KeyError for an id that is unknown to
+        them too.
+        """
+        from .past import history
+
+        return history(self._store, id)
+
     def add_many(
         self, items: Iterable[Mapping[str, Any]], *, on_duplicate: OnDuplicate = "error"
     ) -> list[str]:
@@ -610,6 +621,7 @@ class Memory(AsyncTwins):
         min_score: float | None = None,
         diversity: float = 0.0,
         explain: bool = False,
+        as_of: datetime | None = None,
     ) -> list[SearchResult]:
         """The k best memories by score.
 
@@ -652,6 +664,11 @@ class Memory(AsyncTwins):
             shell to the nearest of those before it. Results come in that order.
         explain : bool, default False
             Give each result its `terms`: the parts of its score.
+        as_of : datetime, optional
+            Search what the store knew at that moment (naive: UTC): memories recorded later are hidden, and time
+            weights are those of the moment, unless `at_time` tells another. Where the store keeps versions
+            (``Memory.open(..., history=True)``) it answers with the texts, parents and metadata that stood then, of
+            memories removed since too; such results are copies and count no access.
 
         Raises
         ------
@@ -670,27 +687,29 @@ class Memory(AsyncTwins):
         >>> mem.search("tax", k=1, lexical_coef=0.3, explain=True)[0].terms["lexical"]
         0.3
         """
+        from .past import standing_at
         from .search import search
 
-        return search(
-            self._store,
-            query,
-            k=k,
-            mode=mode,
-            root=root,
-            at_time=at_time,
-            filters=filters,
-            metric=metric,
-            query_depth=query_depth,
-            touch=touch,
-            use_index=use_index,
-            oversample=oversample,
-            lexical_coef=lexical_coef,
-            min_score=min_score,
-            diversity=diversity,
-            explain=explain,
-            embed_query=self._own_embed_query(),
-        )
+        options: dict[str, Any] = {
+            "k": k,
+            "mode": mode,
+            "root": root,
+            "at_time": at_time,
+            "filters": filters,
+            "metric": metric,
+            "query_depth": query_depth,
+            "touch": touch,
+            "use_index": use_index,
+            "oversample": oversample,
+            "lexical_coef": lexical_coef,
+            "min_score": min_score,
+            "diversity": diversity,
+            "explain": explain,
+        }
+        store = self._store
+        if as_of is not None:
+            store, options = standing_at(store, {**options, "as_of": as_of})
+        return search(store, query, embed_query=self._own_embed_query(), **options)
 
     def search_many(self, queries: Iterable[str], k: int = 5, **options: Any) -> list[list[SearchResult]]:
         """What `search` finds for each query, with one call of the embedder and one pass over the memories.
@@ -706,8 +725,10 @@ class Memory(AsyncTwins):
         [['tea'], ['tax']]
         """
         from .batches import search_many
+        from .past import standing_at
 
-        return search_many(self._store, queries, k=k, embed_query=self._own_embed_query(), **options)
+        store, options = standing_at(self._store, options)
+        return search_many(store, queries, k=k, embed_query=self._own_embed_query(), **options)
 
     def _own_embed_query(self) -> Callable[..., FloatArray] | None:
         return None if type(self).embed_query is Memory.embed_query else self.embed_query
@@ -908,6 +929,7 @@ class Memory(AsyncTwins):
         create: bool = True,
         synchronous: Literal["off", "normal", "full"] = "normal",
         busy_timeout: float = 5.0,
+        history: bool = False,
         reembed: bool = False,
         progress: Callable[[int, int], object] | bool | None = None,
         lexical_coef: float = 0.0,
@@ -935,6 +957,9 @@ class Memory(AsyncTwins):
             Seconds that an edit waits while other processes write.
         lexical_coef : float, default 0.0
             As in `Memory`, of this memory: the file does not hold it.
+        history : bool, default False
+            From now on keep what memories were before they were changed or removed, for `history` and
+            ``search(as_of=...)``. A file that does so goes on doing it.
         reembed : bool, default False
             Where the memories were embedded by another embedder, embed all texts anew and place them, instead of
             raising: all of them or, on an error, none.
@@ -976,6 +1001,7 @@ class Memory(AsyncTwins):
             create=create,
             synchronous=synchronous,
             busy_timeout=busy_timeout,
+            history=history,
             reembed=reembed,
             progress=progress,
             settings=settings,

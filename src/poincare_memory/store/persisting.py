@@ -29,16 +29,21 @@ def persist(
     undo: UndoLog,
     store: Store,
     pending: Mapping[int, list[int]],
+    moment: int | None,
 ) -> None:
     """Write every memory that came, changed or went, the settings that were set, and the pending accesses.
 
-    Under the columns' write lock, inside a transaction of the file.
+    Under the columns' write lock, inside a transaction of the file. Where a `moment` is given, what is replaced or
+    removed is kept as a version that stood until then.
     """
     gone = [
         order
         for order, mark in undo.marks.items()
         if not mark.bits & BORN and columns.order[mark.row] != order
     ]
+    if moment is not None and undo.marks:
+        changed = _live_rows(columns, undo, False, VALUES | PARENT | POINT | EMBEDDING | EXTRA)
+        sql.put_versions(connection, [*gone, *columns.order[changed].tolist()], moment)
     if gone:
         _expect(sql.delete(connection, gone), len(gone))
         sql.put_info(connection, "next_pos", columns.last_order() + 1)

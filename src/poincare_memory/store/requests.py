@@ -26,6 +26,7 @@ class Request:
     mode: str
     roots: tuple[str, ...]
     at_time: int | None
+    as_of: int | None
     filter: MetadataFilter | RecordFilter | None
     metric: Metric
     query_depth: float
@@ -45,6 +46,7 @@ def checked_request(
     mode: Any = "nearest",
     root: Any = None,
     at_time: Any = None,
+    as_of: Any = None,
     filters: Any = None,
     metric: Any = None,
     query_depth: Any = None,
@@ -66,6 +68,7 @@ def checked_request(
         mode,
         _checked_roots(store, mode, root),
         None if at_time is None else to_micros(at_time, "at_time"),
+        None if as_of is None else to_micros(as_of, "as_of"),
         compile_filter(filters),
         store.metric if metric is None else metric_name("metric", metric),
         store.base_depth if query_depth is None else query_depth,

@@ -51,6 +51,18 @@ LIVE_TABLES: Final = {
     "pm_extra": "CREATE TABLE pm_extra (id TEXT PRIMARY KEY, digest INTEGER, recorded_at TEXT, "
     "pinned INTEGER, attached INTEGER) WITHOUT ROWID",
 }
+# Made only where versions are to be kept: a record as it was, with what belongs to it, from when till when.
+HISTORY_TABLE: Final = (
+    "CREATE TABLE pm_history (serial INTEGER PRIMARY KEY, pos INTEGER, id TEXT, text TEXT, parent_id TEXT, t TEXT, "
+    "valid_from TEXT, valid_until TEXT, access_count INTEGER, last_accessed TEXT, meta TEXT, point BLOB, "
+    "embedding BLOB, recorded_at TEXT, pinned INTEGER, attached INTEGER, began INTEGER, replaced INTEGER)"
+)
+HISTORY_PARTS: Final = {
+    "pm_history": HISTORY_TABLE,
+    "pm_history_id": "CREATE INDEX pm_history_id ON pm_history (id)",
+    "pm_history_pos": "CREATE INDEX pm_history_pos ON pm_history (pos, replaced)",
+    "pm_history_replaced": "CREATE INDEX pm_history_replaced ON pm_history (replaced)",
+}
 
 
 def _trigger(name: str, event: str, *actions: str) -> str:

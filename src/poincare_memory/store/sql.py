@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from .archive import EXTRAS, Floats
 from .digests import record_digest, settings_digest
-from .schema import DIGEST_TABLES, DIGEST_TRIGGERS, LIVE_TABLES, LIVE_TRIGGERS, SCHEMA
+from .schema import DIGEST_TABLES, DIGEST_TRIGGERS, HISTORY_PARTS, LIVE_TABLES, LIVE_TRIGGERS, SCHEMA
 
 PAGE_SIZE: Final = 32768  # of saved files: a record with its vectors is several kilobytes
 LIVE_PAGE_SIZE: Final = 4096  # of live files: a small write touches few, small pages
@@ -225,6 +225,15 @@ class Found:
     def __len__(self) -> int:
         return len(self.positions)
 
+    def only(self, numbers: list[int]) -> Found:
+        """Some of them."""
+        return Found(
+            [self.positions[i] for i in numbers],
+            {name: [values[i] for i in numbers] for name, values in self.fields.items()},
+            self.points[numbers],
+            self.embeddings[numbers],
+        )
+
 
 _FIELDS: Final = ("pos", *COLUMNS.values(), "point", "embedding")
 _RECORD: Final = ", ".join(f"r.{name}" for name in _FIELDS)
@@ -410,13 +419,14 @@ class _Reading:
         self._where = where
 
     def blocks(
-        self, chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests
+        self, chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests | None
     ) -> Iterator[tuple[Floats, Floats]]:
         width = len(_FIELDS)
         for chunk in chunks:
             if not chunk:
                 continue
-            digests.verify(chunk)  # while its bytes are in the processor's cache
+            if digests is not None:
+                digests.verify(chunk)  # while its bytes are in the processor's cache
             first = len(self.positions)
             positions, *values = list(zip(*chunk, strict=True))[:width]
             self.positions += positions
@@ -432,7 +442,8 @@ class _Reading:
                     for name, value in zip(EXTRAS, _extra_of(row), strict=True):
                         self.fields[name].append(value)
             yield self._matrix(points, "point", first), self._matrix(embeddings, "embedding", first)
-        digests.finish()
+        if digests is not None:
+            digests.finish()
 
     def _matrix(self, blobs: Sequence[Any], name: str, first: int) -> Floats:
         width = 8 * self._dim
@@ -445,7 +456,7 @@ class _Reading:
         return np.frombuffer(b"".join(blobs), "<f8").astype(np.float64, copy=False).reshape(-1, self._dim)
 
 
-def _found(chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests, dim: int, where: str) -> Found:
+def _found(chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests | None, dim: int, where: str) -> Found:
     reading = _Reading(no_fields(), dim, where)
     blocks = [(np.empty((0, dim)), np.empty((0, dim))), *reading.blocks(chunks, digests)]
     points, embeddings = (np.concatenate(matrices) for matrices in zip(*blocks, strict=True))
@@ -542,7 +553,7 @@ def foreign_parts(connection: sqlite3.Connection) -> list[str]:
     """
     strange = []
     for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_master"):
-        ours = _OURS.get(name)
+        ours = (_OURS | HISTORY_PARTS).get(name)
         if statement != ours and (kind == "trigger" or ours is not None):
             strange.append(str(name))
     for name, count in (("config", 2), ("records", 12)):
@@ -567,6 +578,61 @@ def give_back(connection: sqlite3.Connection, patience: float) -> None:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     finally:
         never_wait(connection)
+
+
+def keep_versions(connection: sqlite3.Connection) -> None:
+    """From now on there is room for what records were."""
+    for statement in HISTORY_PARTS.values():
+        connection.execute(statement)
+
+
+def keeps_versions(connection: sqlite3.Connection) -> bool:
+    return "pm_history" in parts(connection)
+
+
+_BEGAN: Final = "(SELECT max(h.replaced) FROM pm_history h WHERE h.pos = r.pos)"
+
+
+def put_versions(connection: sqlite3.Connection, positions: Iterable[int], moment: int) -> None:
+    """Note these records as they are, for they are about to be replaced."""
+    connection.executemany(
+        f"INSERT INTO pm_history SELECT NULL, {_RECORD}, x.recorded_at, x.pinned, x.attached, {_BEGAN}, ? "
+        "FROM records r LEFT JOIN pm_extra x ON x.id = r.id WHERE r.pos = ?",
+        ((moment, pos) for pos in positions),
+    )
+
+
+_VERSION: Final = (
+    f"SELECT {', '.join(f'h.{name}' for name in _FIELDS)}, h.recorded_at, h.pinned, h.attached, h.began, h.replaced "
+    "FROM pm_history h"
+)
+
+
+def versions_of(
+    connection: sqlite3.Connection, id: str, dim: int, where: str
+) -> tuple[Found, list[tuple[int | None, int]]]:
+    """Past versions of a memory, the oldest first, and from when till when each stood."""
+    return _versions(connection.execute(f"{_VERSION} WHERE h.id = ? ORDER BY h.serial", (id,)), dim, where)
+
+
+def versions_at(
+    connection: sqlite3.Connection, moment: int, dim: int, where: str
+) -> tuple[Found, list[tuple[int | None, int]]]:
+    """Of every memory that was replaced after a moment the version that came first after it, by `pos`."""
+    first = "(SELECT min(g.replaced) FROM pm_history g WHERE g.pos = h.pos AND g.replaced > :moment)"
+    chosen = f"(SELECT min(f.serial) FROM pm_history f WHERE f.pos = h.pos AND f.replaced = {first})"
+    query = f"{_VERSION} WHERE h.replaced > :moment AND h.serial = {chosen} ORDER BY h.pos"
+    return _versions(connection.execute(query, {"moment": moment}), dim, where)
+
+
+def _versions(
+    rows: Iterable[tuple[Any, ...]], dim: int, where: str
+) -> tuple[Found, list[tuple[int | None, int]]]:
+    width, spans, chunk = len(_FIELDS), [], []
+    for row in rows:
+        chunk.append((*row[:width], digest(row[2]), *row[width:-2]))
+        spans.append((row[-2], row[-1]))
+    return _found([chunk], None, dim, where), spans
 
 
 def data_version(connection: sqlite3.Connection) -> int:

@@ -118,6 +118,7 @@ class Store:
         self.lock = SharedLock()
         self.columns = Columns(int(embedder.dim), self.lock)
         self.index: Any = None
+        self.past: Any = None  # the store as it stood at the moment last asked for
         self.words: Any = None  # StoreWords, once a search asked for it
 
     def set(self, name: str, value: Any) -> None:
@@ -177,6 +178,10 @@ class Store:
             self.columns.file = ClosedFile()
         self.columns.file.close(self.columns)
 
+    def keeps_versions(self) -> bool:
+        """Whether what memories were before can be told."""
+        return self.columns.file is not None and self.columns.file.keeps_versions
+
     def compact(self) -> None:
         """Give back the room of what was removed, on disk and in memory."""
         if self.columns.lock.held_by_me():
@@ -198,7 +203,7 @@ class Store:
     def __getstate__(self) -> dict[str, Any]:
         with self.lock.read():
             state = self.__dict__.copy()
-            del state["lock"], state["index"], state["words"]
+            del state["lock"], state["index"], state["past"], state["words"]
             state["columns"] = self.columns.__getstate__()
             return state
 
