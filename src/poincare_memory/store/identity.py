@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..embed.embedding import embed_texts
 from ..embed.specs import embedder_spec
@@ -79,7 +80,7 @@ def difference(used: Identity, now: Identity) -> str | None:
         return _difference_in_name(used, now)
     if len(old) != len(new):
         return f"{_named(used)} gives vectors of length {len(old)}, {_named(now)} of length {len(new)}"
-    a, b = np.array(old), np.array(new)
+    a, b = _scaled(old), _scaled(new)
     lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
     if lengths == 0.0:
         return (
@@ -91,6 +92,13 @@ def difference(used: Identity, now: Identity) -> str | None:
     if 1.0 - cosine <= LARGEST_DIFFERENCE:
         return None
     return f"{_named(used)} and {_named(now)} embed the same text differently (cosine {cosine:.6f})"
+
+
+def _scaled(vector: list[float]) -> NDArray[np.float64]:
+    """With a largest entry of 1: a square of it would leave float64 at 1e160."""
+    values = np.array(vector, np.float64)
+    largest = np.abs(values).max(initial=0.0)
+    return values / largest if largest else values
 
 
 def _difference_in_name(used: Identity, now: Identity) -> str | None:

@@ -92,10 +92,14 @@ class LiveFile:
         self._writer = writer
         sql.never_wait(writer)
         weakref.finalize(store, self._finish)
-        with store.lock.write():
-            self._connect_reader()
-            self._read_everything(store)
-            store.columns.file = self
+        try:
+            with store.lock.write():
+                self._connect_reader()
+                self._read_everything(store)
+                store.columns.file = self
+        except BaseException:
+            self._let_go()
+            raise
 
     def _connect_reader(self) -> None:
         self._reader = sql.connect(self.path, "rw", self.busy_timeout)
@@ -287,7 +291,7 @@ class LiveFile:
             raise self._unreadable(error) from error
 
     def _unreadable(self, error: sqlite3.Error) -> Exception:
-        if not isinstance(error, sqlite3.OperationalError):
+        if not isinstance(error, sqlite3.OperationalError) or "decode" in str(error):
             return ValueError(f"{self.where}: not a readable memory store any more ({error})")
         if sql.is_busy(error):
             return StoreBusyError(f"{self.where}: another process kept the file; nothing was changed")
