@@ -95,3 +95,18 @@ def test_wrong_queries_and_settings() -> None:
 def test_without_faiss_the_error_names_the_extra() -> None:
     with pytest.raises(ImportError, match=r"poincare-memory\[ann\]"):
         MIPSIndex(BALL, "faiss").build(points(4))
+
+
+def test_a_graph_that_cannot_reach_its_points_is_not_used() -> None:
+    """In a tree the few nodes near the centre are closer to all others than those are to each other."""
+    rng = np.random.default_rng(0)
+    ball = PoincareBall()
+    parents = [-1 if i < 20 else int(rng.integers(0, i)) for i in range(3000)]
+    levels = np.zeros(3000)
+    for i, parent in enumerate(parents):
+        levels[i] = 0 if parent < 0 else levels[parent] + 1
+    tree = ball.point_at(rng.normal(size=(3000, 16)), 1.0 + 0.5 * levels)
+    graph, exact = MIPSIndex(ball, backend="hnsw").build(tree), MIPSIndex(ball, backend="numpy").build(tree)
+    for i in range(0, 3000, 60):
+        assert graph.query(tree[i], 1)[0].tolist() == [i]
+        assert graph.query(tree[i], 10)[0].tolist() == exact.query(tree[i], 10)[0].tolist()

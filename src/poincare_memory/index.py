@@ -40,6 +40,8 @@ GRAPH_FROM = (
 )
 EF_CONSTRUCTION = 200
 GRAPH_SEED = 0
+ASKED_OF_A_GRAPH = 64  # points that a new graph must find again ...
+LEAST_FOUND_AGAIN = 0.95  # ... this share of, or the exact scan serves in its place
 
 Indices = NDArray[np.int64]
 
@@ -192,7 +194,8 @@ class MIPSIndex:
             scaled,
             threads=self._threads or available_threads(),
         )
-        return graph
+        rows = np.arange(len(points))
+        return graph if finds_itself(graph, rows, direction.astype(np.float32), scaled, self.ef_search) else None
 
     def _built_faiss(self, points: FloatArray) -> Any:
         try:
@@ -229,6 +232,21 @@ def checked_points(points: FloatArray, ball: PoincareBall, what: str = "points")
             f"expected less than the ball's radius {ball.radius:.6g}; use ball.project first"
         )
     return array
+
+
+def finds_itself(
+    graph: _hnsw.Graph, labels: Indices, directions: NDArray[np.float32], radii: FloatArray, ef: int
+) -> bool:
+    """Whether a graph finds what it holds, on a sample spread over its points.
+
+    Where a few points near the centre are closer to all others than those are to each other (a tree with its
+    roots), every link goes to them and most points cannot be reached: such a graph is not used.
+    """
+    sample = np.unique(np.linspace(0, len(labels) - 1, ASKED_OF_A_GRAPH).astype(np.int64))
+    found = sum(
+        int(labels[i]) in graph.search(directions[i], float(radii[i]), k=1, ef=ef)[0] for i in sample.tolist()
+    )
+    return found >= LEAST_FOUND_AGAIN * len(sample)
 
 
 def _on_one_shell(radius: FloatArray) -> bool:

@@ -20,6 +20,7 @@ from ..index import (
     Indices,
     MIPSIndex,
     checked_points,
+    finds_itself,
     smallest,
 )
 from ..threads import available_threads
@@ -39,13 +40,14 @@ class ShellIndex(MIPSIndex):
 
     Backends ``auto`` (below 50,000 memories) and ``numpy`` hold no structure of their own: the exact scan over the
     store's columns is their answer. A graph holds the directions; a second one, with the true depths, is built at
-    the first indexed search with ``metric="hyperbolic"``.
+    the first indexed search with ``metric="hyperbolic"``, and used where it finds what it holds.
     """
 
     def __init__(self, store: Store, backend: Backend = "auto", *, n_threads: int | None = None) -> None:
         super().__init__(store.ball, backend, n_threads=n_threads)
         self._store = store
         self._graphs: dict[GraphMetric, _hnsw.Graph] = {}
+        self._unfit: set[GraphMetric] = set()
         self._building = threading.Lock()
         self._version = -1
         self._faiss_version = -1
@@ -60,6 +62,7 @@ class ShellIndex(MIPSIndex):
     def rebuild(self) -> None:
         """Build again what the backend keeps."""
         with self._store.lock.read():
+            self._unfit.clear()
             self._graphs = self._new_graphs(["shell"]) if self._wants_graph() else {}
             self._version = self._store.columns.structure_version
             if self.backend == "faiss":
@@ -140,8 +143,10 @@ class ShellIndex(MIPSIndex):
         columns = self._store.columns
         if found is not None or not self._fits(metric, columns.radius[: columns.high_water]):
             return found
+        if metric in self._unfit:
+            return None
         with self._building:
-            if metric not in self._graphs:
+            if metric not in self._graphs and metric not in self._unfit:
                 self._graphs.update(self._new_graphs([metric]))
             return self._graphs.get(metric)
 
@@ -156,7 +161,19 @@ class ShellIndex(MIPSIndex):
         live = columns.live_rows()
         rows = live[columns.directed[live].astype(bool)]
         depths = columns.radius[rows]
-        return {metric: self._new_graph(metric, rows) for metric in metrics if self._fits(metric, depths)}
+        graphs = {metric: self._new_graph(metric, rows) for metric in metrics if self._fits(metric, depths)}
+        hyperbolic = graphs.get("hyperbolic")
+        if hyperbolic is not None and not self._finds_itself(hyperbolic, rows):
+            self._unfit.add("hyperbolic")  # until the index is built again, the exact scan serves that metric
+            del graphs["hyperbolic"]
+        return graphs
+
+    def _finds_itself(self, graph: _hnsw.Graph, rows: Rows) -> bool:
+        if len(rows) == 0:
+            return True
+        columns = self._store.columns
+        radii = columns.radius[rows] * self.ball.sqrt_c
+        return finds_itself(graph, rows.astype(np.int64), columns.scan_direction[rows], radii, self.ef_search)
 
     def _new_graph(self, metric: GraphMetric, rows: Rows) -> _hnsw.Graph:
         columns = self._store.columns
