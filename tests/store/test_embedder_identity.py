@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,20 @@ def test_a_live_memory_takes_no_other_embedder_at_run_time(tmp_path):
         with pytest.raises(ValueError, match="another embedder"):
             mem.embedder = Turned()
         mem.add("more")
+
+
+def test_past_versions_are_embedded_anew_too(tmp_path):
+    hours = iter(range(99))
+
+    def clock() -> datetime:
+        return datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(hours=next(hours))
+
+    path = tmp_path / "m.db"
+    with Memory.open(path, embedder=CheapEmbedder(), clock=clock, history=True) as mem:
+        mem.add("first", id="a")
+        mem.update("a", text="second")
+        then = mem.history("a")[0].recorded_at
+    with Memory.open(path, embedder=Wide(), clock=clock, reembed=True, progress=False) as mem:
+        assert [version.record.text for version in mem.history("a")] == ["first", "second"]
+        assert mem.search("first", as_of=then)[0].distance < 1e-6
+        assert mem.search("second", k=1)[0].distance < 1e-6

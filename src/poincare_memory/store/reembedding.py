@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -64,12 +64,14 @@ def reembed(
         with sql.snapshot(connection):
             seq = sql.last_change(connection)
             store = _store_in(connection, where)
-        _embed(embedder, store.columns, vectors, progress)
+            versions = sql.version_texts(connection)
+        _embed(embedder, _texts_of(store.columns, versions), vectors, progress)
         take_turn(lambda: connection, where, patience, threading.Lock())
         try:
             if sql.last_change(connection) == seq:
                 _replace(store, embedder, vectors)
                 _write(connection, store, embedder, identity)
+                _write_versions(connection, store, versions, vectors)
                 sql.commit(connection)
                 return
         finally:
@@ -85,10 +87,15 @@ def _store_in(connection: sqlite3.Connection, where: str) -> Store:
     return store
 
 
-def _embed(
-    embedder: Embedder, columns: Columns, vectors: dict[str, NDArray[Any]], progress: Progress
-) -> None:
+def _texts_of(columns: Columns, versions: list[tuple[int, str]]) -> Iterable[str]:
+    """Every text once, those of past versions too."""
     texts = dict.fromkeys(columns.texts[row] or "" for row in columns.live_rows().tolist())
+    return texts | dict.fromkeys(text for _, text in versions)
+
+
+def _embed(
+    embedder: Embedder, texts: Iterable[str], vectors: dict[str, NDArray[Any]], progress: Progress
+) -> None:
     missing = [text for text in texts if text not in vectors]
     with _bar(progress, len(missing)) as bar:
         for start in range(0, len(missing), BATCH):
@@ -134,6 +141,23 @@ def _replace(store: Store, embedder: Embedder, vectors: dict[str, NDArray[Any]])
     columns.embedding = np.zeros((columns.capacity, columns.dim), stacked.dtype)
     columns.embedding[rows] = stacked
     place(store, np.ascontiguousarray(rows[np.argsort(columns.level[rows], kind="stable")]))
+
+
+def _write_versions(
+    connection: sqlite3.Connection,
+    store: Store,
+    versions: list[tuple[int, str]],
+    vectors: dict[str, NDArray[Any]],
+) -> None:
+    """Past versions lie in the direction of their own texts: where their parents lay then is not told."""
+    for start in range(0, len(versions), BLOCK):
+        part = versions[start : start + BLOCK]
+        embeddings = np.stack([vectors[text] for _, text in part])
+        directions = store.projector.at_depth(embeddings.astype(np.float64), store.base_depth)
+        serials = [serial for serial, _ in part]
+        sql.update_versions(
+            connection, zip(sql.blobs(directions), sql.blobs(embeddings), serials, strict=True)
+        )
 
 
 def _write(connection: sqlite3.Connection, store: Store, embedder: Embedder, identity: Identity) -> None:

@@ -625,6 +625,18 @@ def versions_at(
     return _versions(connection.execute(query, {"moment": moment}), dim, where)
 
 
+def version_texts(connection: sqlite3.Connection) -> list[tuple[int, str]]:
+    """Serial number and text of every past version."""
+    if not keeps_versions(connection):
+        return []
+    return connection.execute("SELECT serial, text FROM pm_history ORDER BY serial").fetchall()
+
+
+def update_versions(connection: sqlite3.Connection, rows: Iterable[tuple[Any, Any, int]]) -> None:
+    """(point, embedding, serial) each."""
+    connection.executemany("UPDATE pm_history SET point = ?, embedding = ? WHERE serial = ?", rows)
+
+
 def _versions(
     rows: Iterable[tuple[Any, ...]], dim: int, where: str
 ) -> tuple[Found, list[tuple[int | None, int]]]:
