@@ -77,6 +77,7 @@ class Archive:
     fields: dict[str, list[Any]]
     vectors: Iterable[Block]
     count: int
+    positions: list[Any] | None = None  # serial numbers of the records, where they are to keep them
 
 
 def archive_of(store: Store) -> Archive:
@@ -192,6 +193,12 @@ def store_of(
         Naming `where`, the record and the field, and what was expected there.
     """
     store = empty_store(archive.config, where, embedder=embedder, decay=decay, clock=clock)
+    fill(store, archive, where)
+    return store
+
+
+def fill(store: Store, archive: Archive, where: str) -> None:
+    """Put the records of an archive into an empty store after checking every value of them."""
     rows = _filled_vectors(store, archive, where)
     records = CheckedRecords(archive.fields, where)
     parents = records.parents()
@@ -201,7 +208,9 @@ def store_of(
     texts, metas = records.texts(), records.metas()
     columns = store.columns
     if len(rows) == 0:
-        return store
+        return
+    if archive.positions is not None:
+        columns.number(rows, records.orders(archive.positions))
     columns.level[rows] = levels
     columns.radius[rows] = store.base_depth + levels * store.depth_step
     columns.access_count[rows] = counts
@@ -217,7 +226,6 @@ def store_of(
     columns.reserve_orders(int(attached.max()) + 1)
     by_age = np.argsort(attached, kind="stable")
     columns.attach(rows[by_age], np.where(parents < 0, -1, rows[parents]).astype(np.int32)[by_age])
-    return store
 
 
 def _filled_vectors(store: Store, archive: Archive, where: str) -> Rows:
@@ -231,6 +239,9 @@ def _filled_vectors(store: Store, archive: Archive, where: str) -> Rows:
     for points, embeddings in archive.vectors:
         check_vectors(points, embeddings, names, store, filled)
         if not len(rows):
+            columns.reserve(
+                archive.count + archive.count // 2
+            )  # untouched, it takes no memory; no add must copy all
             rows = columns.allocate(archive.count)
         kept = narrow_if_exact(embeddings)
         columns.reserve(0, kept.dtype)
@@ -369,6 +380,13 @@ class CheckedRecords(RecordNames):
             if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**63:
                 raise self.fail(i, f"access_count: expected an integer of at least 0, got {count!r:.80}")
         return np.array(self.fields["access_count"], np.int64)
+
+    def orders(self, positions: Sequence[Any]) -> NDArray[np.int64]:
+        """Serial numbers of the records, increasing."""
+        for i, pos in enumerate(positions):
+            if not isinstance(pos, int) or not 0 <= pos < 2**62:
+                raise self.fail(i, f"pos: expected an integer of at least 0, got {pos!r:.80}")
+        return np.array(positions, np.int64)
 
     def recorded_at(self) -> NDArray[np.int64]:
         return self.instants("recorded_at") if self.fields.get("recorded_at") else self._nothing(MISSING)

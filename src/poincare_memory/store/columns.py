@@ -108,7 +108,7 @@ class Columns(Arrays):
         for column in (self.ids, self.texts, self.metas):
             column.extend([None] * fresh)
         self.high_water += fresh
-        self._number(rows, orders)
+        self.number(rows, orders)
         self._append_live(rows)
         self.n += count
         self._changed_structure(rows)
@@ -116,7 +116,8 @@ class Columns(Arrays):
             self.undo.allocated(rows)
         return rows
 
-    def _number(self, rows: Rows, orders: NDArray[np.int64] | None) -> None:
+    def number(self, rows: Rows, orders: NDArray[np.int64] | None) -> None:
+        """Give new rows these serial numbers, or the next ones."""
         count = len(rows)
         if orders is not None:
             if count and orders[0] < self._next_order:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..temporal.instants import MISSING
 from . import sql
-from .archive import checked_meta, parse_instant, take_settings
+from .archive import Archive, checked_meta, fill, parse_instant, take_settings
 from .atomic import replacing
 from .errors import StoreBusyError, StoreClosedError, StoreReadError, StoreWriteError
 from .identity import EMBEDDER, Identity, difference, from_text, identity_of, to_text
@@ -273,9 +273,16 @@ class LiveFile:
         with self._read_errors(), sql.snapshot(reader):
             self.keeps_versions = sql.keeps_versions(reader)
             self._seq = self._cut_at = sql.last_change(reader)
-            self._compare_everything(store, reader)
+            self._take_settings(store, reader)
+            fill(store, self._archive(reader, store.columns.dim), self.where)
             self._seen = sql.data_version(reader)
             store.columns.reserve_orders(sql.info(reader, "next_pos") or 0)
+
+    def _archive(self, connection: sqlite3.Connection, dim: int) -> Archive:
+        fields, positions = sql.no_fields(), list[Any]()
+        count = sql.count(connection, dim, self.where)
+        vectors = sql.read(connection, fields, dim, self.where, positions)
+        return Archive({}, fields, vectors, count, positions)
 
     def _live_store(self) -> Store:
         store = None if self._store is None else self._store()

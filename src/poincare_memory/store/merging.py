@@ -66,10 +66,7 @@ class Plan:
         self.times = {name: records.instants(name) for name in TIMES}
         self.counts = records.access_counts()
         check_vectors(self.found.points, self.found.embeddings, records, self.store)
-        for i, pos in enumerate(self.found.positions):
-            if not isinstance(pos, int) or not 0 <= pos < 2**62:
-                raise records.fail(i, f"pos: expected an integer of at least 0, got {pos!r:.80}")
-        self.orders = np.array(self.found.positions, np.int64)
+        self.orders = records.orders(self.found.positions)
         self.attached = records.attached(self.orders)
         self.recorded_at, self.pinned = records.recorded_at(), records.pinned()
 

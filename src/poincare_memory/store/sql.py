@@ -275,9 +275,13 @@ def no_fields() -> dict[str, list[Any]]:
 
 
 def read(
-    connection: sqlite3.Connection, fields: dict[str, list[Any]], dim: int, where: str
+    connection: sqlite3.Connection,
+    fields: dict[str, list[Any]],
+    dim: int,
+    where: str,
+    positions: list[Any] | None = None,
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Points and embeddings of all records of a file of format 1, in blocks; `fields` grows along."""
+    """Points and embeddings of all records of a file of format 1, in blocks; `fields`, `positions` grow along."""
     refuse_computed(connection, where)
     guarded = set(DIGEST_TABLES) <= parts(connection)
     if not guarded:
@@ -286,7 +290,8 @@ def read(
     if extended and guarded:
         _check_structure(connection, where, "'pm_extra'")  # the digests speak of records only
     query = _LIVE if extended else f"SELECT {_RECORD} FROM records r"
-    yield from _Reading(fields, dim, where).blocks(*_all_rows(connection, query, guarded, where))
+    reading = _Reading(fields, dim, where, positions)
+    yield from reading.blocks(*_all_rows(connection, query, guarded, where))
 
 
 def _has_extras(connection: sqlite3.Connection) -> bool:
@@ -412,9 +417,11 @@ class _Digests:
 class _Reading:
     """Rows taken apart: fields into lists that grow, vectors into blocks."""
 
-    def __init__(self, fields: dict[str, list[Any]], dim: int, where: str) -> None:
+    def __init__(
+        self, fields: dict[str, list[Any]], dim: int, where: str, positions: list[Any] | None = None
+    ) -> None:
         self.fields = fields
-        self.positions: list[Any] = []
+        self.positions: list[Any] = [] if positions is None else positions
         self._dim = dim
         self._where = where
 
