@@ -195,7 +195,9 @@ class MIPSIndex:
             threads=self._threads or available_threads(),
         )
         rows = np.arange(len(points))
-        return graph if finds_itself(graph, rows, direction.astype(np.float32), scaled, self.ef_search) else None
+        return (
+            graph if finds_itself(graph, rows, direction.astype(np.float32), scaled, self.ef_search) else None
+        )
 
     def _built_faiss(self, points: FloatArray) -> Any:
         try:

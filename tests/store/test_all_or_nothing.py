@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -252,9 +253,16 @@ def test_a_default_id_is_12_hex_digits() -> None:
     assert int(id, 16) >= 0
 
 
-def test_deepcopy_and_pickle_are_independent() -> None:
-    import copy
+def test_a_copy_can_be_copied_and_asked_about_the_past() -> None:
+    mem = Memory(HASHING)
+    mem.add("green tea", id="tea")
+    again = pickle.loads(pickle.dumps(copy.deepcopy(copy.deepcopy(mem))))
+    tomorrow = datetime.now(timezone.utc) + timedelta(days=1)
+    assert [hit.id for hit in again.search("tea", as_of=tomorrow)] == ["tea"]
+    assert copy.deepcopy(again).ids == mem.ids
 
+
+def test_deepcopy_and_pickle_are_independent() -> None:
     mem = filled(HASHING)
     mem.remove("11")
     for twin in (copy.deepcopy(mem), pickle.loads(pickle.dumps(Memory(HASHING)))):

@@ -209,7 +209,8 @@ class Store:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.lock, self.index, self.words = SharedLock(), None, None
+        self.lock = SharedLock()
+        self.index = self.past = self.words = None
         self.__dict__.setdefault("lexical_coef", 0.0)
         self.columns = Columns(state["columns"]["dim"], self.lock)
         self.columns.__setstate__(state["columns"])
