@@ -738,8 +738,8 @@ def update_counts(connection: sqlite3.Connection, rows: Iterable[tuple[int, str 
 def add_accesses(connection: sqlite3.Connection, rows: Iterable[tuple[int, str, int]]) -> None:
     """(how many, the last of them, pos) each, on top of what other processes counted."""
     connection.executemany(
-        "UPDATE records SET access_count = access_count + ?1, "
-        "last_accessed = CASE WHEN last_accessed > ?2 THEN last_accessed ELSE ?2 END WHERE pos = ?3",
+        "UPDATE records SET access_count = access_count + ?, "
+        "last_accessed = max(coalesce(last_accessed, ''), ?) WHERE pos = ?",
         rows,
     )
 
