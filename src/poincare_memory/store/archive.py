@@ -239,9 +239,10 @@ def _filled_vectors(store: Store, archive: Archive, where: str) -> Rows:
     for points, embeddings in archive.vectors:
         check_vectors(points, embeddings, names, store, filled)
         if not len(rows):
-            columns.reserve(
-                archive.count + archive.count // 2
-            )  # untouched, it takes no memory; no add must copy all
+            if (
+                archive.positions is not None
+            ):  # a live store: untouched room takes no memory, and no add copies all
+                columns.reserve(archive.count + archive.count // 2)
             rows = columns.allocate(archive.count)
         kept = narrow_if_exact(embeddings)
         columns.reserve(0, kept.dtype)
