@@ -43,7 +43,7 @@ class _Placeholder:
         self.dim = dim
 
     def embed(self, texts: Any) -> Any:
-        raise RuntimeError("the embedder of old is not asked again while its vectors are replaced; this is a fault of ours")
+        raise RuntimeError("the embedder of old is not asked while its vectors are replaced")
 
 
 def reembed(
