@@ -17,6 +17,7 @@ add_library(core_math STATIC
   ${core_dir}/decay.cpp
   ${core_dir}/decimal.cpp
   ${core_dir}/hashing.cpp
+  ${core_dir}/layout_quality.cpp
   ${core_dir}/lorentz.cpp
   ${core_dir}/maps.cpp
   ${core_dir}/neighbourhoods.cpp

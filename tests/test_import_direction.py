@@ -41,8 +41,11 @@ temporal.compiled
 temporal.specs
 temporal
 hierarchy.tree
+hierarchy.dag
 hierarchy.spreading
+hierarchy.precise
 hierarchy.sarkar
+hierarchy.quality
 hierarchy.rsgd
 hierarchy.evaluation
 hierarchy

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "double_double.hpp"
 #include "numerics.hpp"
 #include "reproducible_random.hpp"
 #include "spreading.hpp"
@@ -110,6 +111,36 @@ void geodesic_end(const double* u, double r, const double* v, double length, std
     normalise_or(back, dim, u);
 }
 
+void precise_geodesic_end(const double* u, const double* low_u, double r, const double* v, double length,
+                          std::size_t dim, double* direction, double* low, double* radius, double* back) {
+    geodesic_end(u, r, v, length, dim, direction, radius, back);
+    if (r == 0) {
+        std::fill(low, low + dim, 0.0);
+        normalise(direction, low, dim);
+        return;
+    }
+    double cos2 = 0, sin2 = 0;
+    for (std::size_t j = 0; j < dim; ++j) {
+        const double a = (u[j] + v[j]) / 2, b = (v[j] - u[j]) / 2;
+        cos2 += a * a;
+        sin2 += b * b;
+    }
+    // The child's ray is cos θ·u + sin θ·w, with w the part of v at right angles to u, over sin φ.
+    const Triangle triangle(r, length, cos2, sin2);
+    const double cosine = (cos2 - sin2) / (cos2 + sin2), sine = 2 * std::sqrt(cos2 * sin2) / (cos2 + sin2);
+    const double along = triangle.end_along(), across = triangle.end_across();
+    const double whole = std::hypot(along, across * sine);
+    const bool turns = whole > 0;  // the end is at the origin otherwise
+    const double of_u = turns ? along / whole : 1, of_w = turns ? across / whole : 0;
+    for (std::size_t j = 0; j < dim; ++j) {
+        const double aside = (v[j] - u[j]) + (1 - cosine) * u[j];
+        const DoubleDouble end = DoubleDouble{u[j], low_u[j]} * of_u + two_product(aside, of_w);
+        direction[j] = end.high;
+        low[j] = end.low;
+    }
+    normalise(direction, low, dim);
+}
+
 namespace {
 
 // One set of directions for every size that a node of the tree needs: its children, and its parent's slot.
@@ -155,12 +186,13 @@ class SpreadSets {
 
 class Layout {
   public:
-    Layout(const SarkarTree& tree, std::uint64_t seed, std::size_t steps, double* direction, double* radius,
-           int threads)
+    Layout(const SarkarTree& tree, std::uint64_t seed, std::size_t steps, double* direction, double* low,
+           double* radius, int threads)
         : tree_(tree),
           seed_(seed),
           sets_(tree, seed, steps, threads),
           direction_(direction),
+          low_(low),
           radius_(radius),
           first_child_(tree.nodes + 1),
           rank_(tree.nodes) {
@@ -174,6 +206,7 @@ class Layout {
         first_child_[tree.nodes] = next;
         back_.resize(inner * tree.dim);
         std::fill(direction, direction + tree.dim, 0.0);
+        if (low != nullptr) std::fill(low, low + tree.dim, 0.0);
         radius[0] = 0;
     }
 
@@ -210,8 +243,13 @@ class Layout {
         const double* v = slots.data() + (i > 0 ? dim : 0);
         for (std::size_t child = first_child_[i]; child < first_child_[i + 1]; ++child, v += dim) {
             double* back = tree_.child_count[child] > 0 ? back_.data() + rank_[child] * dim : nullptr;
-            geodesic_end(direction_ + i * dim, radius_[i], v, tree_.length[child], dim,
-                         direction_ + child * dim, radius_ + child, back);
+            if (low_ == nullptr)
+                geodesic_end(direction_ + i * dim, radius_[i], v, tree_.length[child], dim,
+                             direction_ + child * dim, radius_ + child, back);
+            else
+                precise_geodesic_end(direction_ + i * dim, low_ + i * dim, radius_[i], v, tree_.length[child],
+                                     dim, direction_ + child * dim, low_ + child * dim, radius_ + child,
+                                     back);
         }
     }
 
@@ -228,6 +266,7 @@ class Layout {
     std::uint64_t seed_;
     SpreadSets sets_;
     double* direction_;
+    double* low_;  // may be null
     double* radius_;
     std::vector<std::size_t> first_child_, rank_;  // rank among the nodes with children
     std::vector<double> back_;
@@ -236,9 +275,9 @@ class Layout {
 }  // namespace
 
 void sarkar_polar(const SarkarTree& tree, std::uint64_t seed, std::size_t steps, double* direction,
-                  double* radius, int threads) {
+                  double* low, double* radius, int threads) {
     if (tree.nodes == 0) return;
-    Layout(tree, seed, steps, direction, radius, threads).run(threads);
+    Layout(tree, seed, steps, direction, low, radius, threads).run(threads);
 }
 
 }  // namespace poincare

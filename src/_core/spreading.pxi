@@ -11,11 +11,14 @@ cdef extern from "sarkar.hpp" namespace "poincare" nogil:
         size_t nodes
         size_t dim
     void c_sarkar_polar "poincare::sarkar_polar"(
-        const SarkarTree& tree, uint64_t seed, size_t steps, double* direction, double* radius,
+        const SarkarTree& tree, uint64_t seed, size_t steps, double* direction, double* low, double* radius,
         int threads) except +
     void c_geodesic_end "poincare::geodesic_end"(
         const double* u, double r, const double* v, double length, size_t dim, double* direction,
         double* radius, double* back) except +
+    void c_precise_geodesic_end "poincare::precise_geodesic_end"(
+        const double* u, const double* low_u, double r, const double* v, double length, size_t dim,
+        double* direction, double* low, double* radius, double* back) except +
 
 
 cdef _check_length(str name, Py_ssize_t found, Py_ssize_t expected):
@@ -41,26 +44,35 @@ def align_first(double[:, ::1] rows, const double[::1] target):
 
 
 def geodesic_end(const double[::1] u, double r, const double[::1] v, double length, double[::1] direction,
-                 double[::1] back):
+                 double[::1] back, const double[::1] low_u=None, double[::1] low=None):
     _check_length("v", v.shape[0], u.shape[0])
     _check_length("direction", direction.shape[0], u.shape[0])
     _check_length("back", back.shape[0], u.shape[0])
     cdef double radius = 0
     if u.shape[0] == 0:
         raise ValueError("u: expected at least one coordinate")
+    if low_u is None or low is None:
+        with nogil:
+            c_geodesic_end(&u[0], r, &v[0], length, <size_t>u.shape[0], &direction[0], &radius, &back[0])
+        return radius
+    _check_length("low_u", low_u.shape[0], u.shape[0])
+    _check_length("low", low.shape[0], u.shape[0])
     with nogil:
-        c_geodesic_end(&u[0], r, &v[0], length, <size_t>u.shape[0], &direction[0], &radius, &back[0])
+        c_precise_geodesic_end(&u[0], &low_u[0], r, &v[0], length, <size_t>u.shape[0], &direction[0], &low[0],
+                               &radius, &back[0])
     return radius
 
 
 def sarkar_polar(const int64_t[::1] child_count, const double[::1] length, uint64_t seed, size_t steps,
-                 double[:, ::1] direction, double[::1] radius, int threads=0):
+                 double[:, ::1] direction, double[::1] radius, int threads=0, double[:, ::1] low=None):
     cdef Py_ssize_t n = child_count.shape[0], i, children = 0
     _check_length("length", length.shape[0], n)
     _check_length("direction", direction.shape[0], n)
     _check_length("radius", radius.shape[0], n)
     if direction.shape[1] < 2:
         raise ValueError(f"direction: expected at least 2 columns, got {direction.shape[1]}")
+    if low is not None and (low.shape[0] != n or low.shape[1] != direction.shape[1]):
+        raise ValueError("low: expected the shape of direction")
     if n == 0:
         return
     # In breadth-first order the children seen so far always reach past the node itself.
@@ -75,5 +87,8 @@ def sarkar_polar(const int64_t[::1] child_count, const double[::1] length, uint6
     tree.length = &length[0]
     tree.nodes = <size_t>n
     tree.dim = <size_t>direction.shape[1]
+    cdef double* of_low = NULL
+    if low is not None:
+        of_low = &low[0, 0]
     with nogil:
-        c_sarkar_polar(tree, seed, steps, &direction[0, 0], &radius[0], threads)
+        c_sarkar_polar(tree, seed, steps, &direction[0, 0], of_low, &radius[0], threads)

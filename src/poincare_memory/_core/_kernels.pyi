@@ -236,6 +236,8 @@ def geodesic_end(
     length: float,
     direction: npt.NDArray[np.float64],
     back: npt.NDArray[np.float64],
+    low_u: npt.NDArray[np.float64] | None = None,
+    low: npt.NDArray[np.float64] | None = None,
 ) -> float: ...
 def sarkar_polar(
     child_count: npt.NDArray[np.int64],
@@ -245,7 +247,28 @@ def sarkar_polar(
     direction: npt.NDArray[np.float64],
     radius: npt.NDArray[np.float64],
     threads: int = 0,
+    low: npt.NDArray[np.float64] | None = None,
 ) -> None: ...
+
+# layout_quality.pxi: radii times √c; `low` holds the digits of directions beyond float64
+def polar_pair_distances(
+    direction: _Float64Array,
+    low: _Float64Array | None,
+    radius: _Float64Array,
+    first: npt.NDArray[np.int32],
+    second: npt.NDArray[np.int32],
+    out: _Float64Array,
+    threads: int = 0,
+) -> None: ...
+def layout_quality(
+    direction: _Float64Array,
+    low: _Float64Array | None,
+    radius: _Float64Array,
+    parent: npt.NDArray[np.int32],
+    length: _Float64Array,
+    sources: npt.NDArray[np.int32],
+    threads: int = 0,
+) -> tuple[_Float64Array, npt.NDArray[np.int64]]: ...
 
 # hashing.pxi
 def hash_texts(

@@ -1,20 +1,28 @@
 """Hierarchies as points: trees, layouts, learned embeddings and their evaluation."""
 
+from .dag import closure_of_dag, tree_of_dag
 from .evaluation import ReconstructionResult, reconstruction
+from .precise import PreciseLayout
+from .quality import LayoutQuality, layout_quality
 from .rsgd import TrainingReport, fit_euclidean_embeddings, fit_poincare_embeddings
 from .sarkar import max_safe_depth, sarkar_layout, spread_directions
 from .tree import children_map, depths, transitive_closure
 
 __all__ = [
+    "LayoutQuality",
+    "PreciseLayout",
     "ReconstructionResult",
     "TrainingReport",
     "children_map",
+    "closure_of_dag",
     "depths",
     "fit_euclidean_embeddings",
     "fit_poincare_embeddings",
+    "layout_quality",
     "max_safe_depth",
     "reconstruction",
     "sarkar_layout",
     "spread_directions",
     "transitive_closure",
+    "tree_of_dag",
 ]

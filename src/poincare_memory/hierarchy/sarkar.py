@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +40,7 @@ from ..geometry.numerics import BALL_EPS, LARGEST_NORM
 from ..geometry.poincare import PoincareBall
 from ..geometry.polar import polar_to_ball
 from ..threads import resolve_threads
+from .precise import PreciseLayout
 from .spreading import ITERATIONS, seed_word, spread_directions
 from .tree import children_map
 
@@ -49,6 +50,10 @@ N = TypeVar("N", bound=Hashable)
 FloatArray = npt.NDArray[np.floating[Any]]
 
 _WARNING_SHARE = 0.95  # of the safe radius, from which sarkar_layout warns
+_PRECISE_SAFE_RADIUS = (
+    48.0  # double-double keeps distances there as float64 does at its safe radius: to 4e-11
+)
+_PRECISE_EPS = 2.0**-104
 
 
 def max_safe_depth(ball: PoincareBall, tau: float, dtype: npt.DTypeLike = np.float64) -> float:
@@ -91,6 +96,7 @@ def max_safe_depth(ball: PoincareBall, tau: float, dtype: npt.DTypeLike = np.flo
     return float(2.0 * np.arctanh(1.0 - margins[kind]) / ball.sqrt_c / step)
 
 
+@overload
 def sarkar_layout(
     edges: Sequence[tuple[N, N]],
     ball: PoincareBall | None = None,
@@ -100,8 +106,37 @@ def sarkar_layout(
     root: N | None = None,
     seed: int = 0,
     *,
+    forest: bool = False,
+    precision: Literal["float64"] = "float64",
     n_threads: int | None = None,
-) -> dict[N, npt.NDArray[np.float64]]:
+) -> dict[N, npt.NDArray[np.float64]]: ...
+@overload
+def sarkar_layout(
+    edges: Sequence[tuple[N, N]],
+    ball: PoincareBall | None = None,
+    dim: int = 2,
+    tau: float = 1.0,
+    edge_length: Mapping[tuple[N, N], float] | None = None,
+    root: N | None = None,
+    seed: int = 0,
+    *,
+    forest: bool = False,
+    precision: Literal["double-double"],
+    n_threads: int | None = None,
+) -> PreciseLayout[N]: ...
+def sarkar_layout(
+    edges: Sequence[tuple[N, N]],
+    ball: PoincareBall | None = None,
+    dim: int = 2,
+    tau: float = 1.0,
+    edge_length: Mapping[tuple[N, N], float] | None = None,
+    root: N | None = None,
+    seed: int = 0,
+    *,
+    forest: bool = False,
+    precision: Literal["float64", "double-double"] = "float64",
+    n_threads: int | None = None,
+) -> dict[N, npt.NDArray[np.float64]] | PreciseLayout[N]:
     """Embed a rooted tree given as (parent, child) edges.
 
     Every child is placed at hyperbolic distance ``tau * edge_length[(parent, child)]`` from its parent
@@ -128,20 +163,26 @@ def sarkar_layout(
         The node at the origin; only the nodes below it are placed. Default: the only node without a parent.
     seed : int or None, default 0
         For the directions beyond two dimensions; None draws one from the system.
+    forest : bool, default False
+        Lay several trees out together: their roots become children, at distance ``tau``, of a virtual root at
+        the origin, which is not returned. A lone tree has its root at the origin as ever.
+    precision : {"float64", "double-double"}, default "float64"
+        "double-double" gives directions 106 bits, for trees that reach beyond radius 12/√c up to 60/√c, and
+        returns a :class:`PreciseLayout`, which evaluates distances in them.
     n_threads : int, optional
         Default: all processors that this process may use. The result does not depend on it.
 
     Returns
     -------
-    dict
+    dict, or PreciseLayout for ``precision="double-double"``
         Node to point, a float64 array of shape (dim,). Parents come before their children, siblings together.
 
     Raises
     ------
     ValueError
         If the edges are no forest, ``root`` is not among the nodes, there is none or more than one root and
-        ``root`` is not given, ``edge_length`` names an edge that is not in ``edges`` or holds a length that
-        is negative or not finite, or another number is out of range.
+        neither ``root`` nor ``forest`` is given, ``edge_length`` names an edge that is not in ``edges`` or
+        holds a length that is negative or not finite, or another argument is out of range.
 
     Warns
     -----
@@ -149,12 +190,8 @@ def sarkar_layout(
         If a node lies beyond 95 % of the safe radius ``max_safe_depth(ball, 1.0)``. Distances between
         the points returned are right to about 1e-16·e^(√c·r) at radius r: 1e-10 at the safe radius, 1e-6 at
         23/√c. From about 36/√c on, float64 has no point so close to the boundary, and the largest norm
-        below it is returned.
-
-    Notes
-    -----
-    Several trees: join them under a root of your own (``[("everything", r) for r in roots]``), or lay
-    out one at a time with ``root``.
+        below it is returned. With ``precision="double-double"``: beyond 95 % of radius 48/√c, where 106 bits
+        keep what float64 keeps at its safe radius.
 
     Examples
     --------
@@ -165,20 +202,25 @@ def sarkar_layout(
     >>> points["animal"].tolist()
     [0.0, 0.0]
     """
-    chosen_ball = PoincareBall() if ball is None else ball
-    if not isinstance(chosen_ball, PoincareBall):
-        raise TypeError(f"ball: expected a PoincareBall or None, got {ball!r}")
+    space = chosen_ball(ball)
+    if precision not in ("float64", "double-double"):
+        raise ValueError(f'precision: expected "float64" or "double-double", got {precision!r}')
     columns = integer("dim", dim, least=2)
-    unit = positive_number("tau", tau) * chosen_ball.sqrt_c
+    unit = positive_number("tau", tau) * space.sqrt_c
     word = seed_word(seed)
     threads = resolve_threads(n_threads)
     children, roots = children_map(edges)
-    origin = _origin(children, roots, root)
-    lengths = _edge_lengths(edge_length, children, unit)
+    lengths = edge_lengths(edge_length, children, unit)
+    if forest and root is None and len(roots) > 1:
+        origin = cast(N, _VirtualRoot())
+        children[origin] = roots
+    else:
+        origin = _origin(children, roots, root)
     place, child_count, length = _breadth_first(children, origin, lengths, unit)
 
     places = len(child_count)
     direction, radius = np.empty((places, columns)), np.empty(places)
+    low = np.empty((places, columns)) if precision == "double-double" else None
     _kernels.sarkar_polar(
         np.array(child_count, dtype=np.int64),
         np.array(length, dtype=np.float64),
@@ -187,11 +229,30 @@ def sarkar_layout(
         direction,
         radius,
         threads,
+        low,
     )
-    _warn_beyond_safe_radius(chosen_ball, radius / chosen_ball.sqrt_c)
-    points = polar_to_ball(direction, radius, 1.0) / chosen_ball.sqrt_c
-    nodes_in_order = _families(children, origin)
-    return dict(zip(nodes_in_order, points[[place[node] for node in nodes_in_order]], strict=True))
+    nodes = [node for node in _families(children, origin) if not isinstance(node, _VirtualRoot)]
+    rows = [place[node] for node in nodes]
+    if low is not None:
+        radius /= space.sqrt_c
+        _warn_beyond_precise_radius(space, float(radius.max()))
+        return PreciseLayout(nodes, direction[rows], low[rows], radius[rows], space.c)
+    _warn_beyond_safe_radius(space, radius / space.sqrt_c)
+    points = polar_to_ball(direction, radius, 1.0) / space.sqrt_c
+    return dict(zip(nodes, points[rows], strict=True))
+
+
+class _VirtualRoot:
+    """The node that joins the trees of a forest."""
+
+
+def chosen_ball(ball: PoincareBall | None) -> PoincareBall:
+    """That ball, or the one of curvature 1."""
+    if ball is None:
+        return PoincareBall()
+    if not isinstance(ball, PoincareBall):
+        raise TypeError(f"ball: expected a PoincareBall or None, got {ball!r}")
+    return ball
 
 
 def _origin(children: Mapping[N, Sequence[N]], roots: Sequence[N], root: N | None) -> N:
@@ -208,15 +269,15 @@ def _origin(children: Mapping[N, Sequence[N]], roots: Sequence[N], root: N | Non
         )
     shown = ", ".join(repr(node) for node in roots[:3]) + (", …" if len(roots) > 3 else "")
     raise ValueError(
-        f"edges: expected exactly one root, got {len(roots)} ({shown}): choose one with root=, or join the "
-        "trees with an edge from a node of your own to each root"
+        f"edges: expected exactly one root, got {len(roots)} ({shown}): choose one with root=, or lay "
+        "all trees out with forest=True"
     )
 
 
-def _edge_lengths(
+def edge_lengths(
     edge_length: Mapping[tuple[N, N], float] | None, children: Mapping[N, Sequence[N]], unit: float
 ) -> dict[tuple[N, N], float]:
-    """Lengths in units of curvature −1."""
+    """Checked lengths in units of curvature −1."""
     if edge_length is None:
         return {}
     if not isinstance(edge_length, Mapping):
@@ -278,6 +339,23 @@ def _families(children: Mapping[N, Sequence[N]], root: N) -> list[N]:
         order.extend(below)
         waiting.extend(below)
     return order
+
+
+def _warn_beyond_precise_radius(ball: PoincareBall, deepest: float) -> None:
+    safe = _PRECISE_SAFE_RADIUS / ball.sqrt_c
+    if deepest <= _WARNING_SHARE * safe:
+        return
+    warnings.warn(
+        f"the tree reaches hyperbolic radius {deepest:.4g}, beyond {_WARNING_SHARE:.0%} of {safe:.3g}, up to where "
+        f"double-double keeps distances to 4e-11: it keeps them to about {_error_at(ball.sqrt_c * deepest)}. Reduce "
+        "tau, the edge lengths or the depth, or use a smaller curvature",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _error_at(reach: float) -> str:
+    return f"{_PRECISE_EPS * np.exp(reach):.0e}" if reach < 72 else "nothing"
 
 
 def _warn_beyond_safe_radius(ball: PoincareBall, radius: npt.NDArray[np.float64]) -> None:

@@ -174,7 +174,7 @@ def _refuse_second_visit(node: N, parent: N, parent_of: Mapping[N, N]) -> None:
     while upward[-1] != node and upward[-1] in parent_of:
         upward.append(parent_of[upward[-1]])
     if upward[-1] == node:
-        raise _cycle(upward[::-1])
+        raise cycle_error(upward[::-1])
     raise _two_parents(node, parent_of[node], parent)
 
 
@@ -196,10 +196,11 @@ def _refuse_cycles(
     while node not in trail:
         trail[node] = len(trail)
         node = parent_of[node]
-    raise _cycle(list(trail)[trail[node] :][::-1])
+    raise cycle_error(list(trail)[trail[node] :][::-1])
 
 
-def _cycle(downward: Sequence[N]) -> ValueError:
+def cycle_error(downward: Sequence[N]) -> ValueError:
+    """An error that names the nodes of a cycle, each the parent of the next."""
     shown = [repr(node) for node in downward[:_SHOWN_IN_A_CYCLE]]
     if len(downward) > _SHOWN_IN_A_CYCLE:
         shown.append(f"… ({len(downward)} nodes)")
