@@ -17,6 +17,7 @@ ORDER = """
 _core
 arguments
 threads
+progress
 geometry.numerics
 geometry.pairing
 geometry.polar
@@ -89,6 +90,11 @@ store.schema
 store.sql
 store.sqlite
 store.portable
+store.entries
+store.tabular
+store.outline
+store.outlining
+store.exchange
 store.merging
 store.past
 store.persisting

@@ -100,6 +100,16 @@ def archive_of(store: Store) -> Archive:
     return Archive(config, fields, vectors, len(radius))
 
 
+def texts_of(store: Store) -> dict[str, list[Any]]:
+    """What `archive_of` gives but for the vectors: one list a field, in one consistent moment."""
+    columns = store.columns
+    with store.reading():
+        rows = columns.live_rows()
+        fields = fields_of(columns, rows)
+        fields["attached"] = _attached(columns, rows)
+    return fields
+
+
 def _blocks(directions: Floats, radius: Floats, embeddings: NDArray[Any], sqrt_c: float) -> Iterator[Block]:
     for start in range(0, len(directions), BLOCK):
         block = slice(start, start + BLOCK)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..progress import Progress, checked_progress, metered
 from ..temporal.instants import MISSING, optional_micros, to_micros
 from .arrays import checked_reference
 from .columns import Columns, check_window
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .arrays import Rows
 
 DUPLICATE_ADVICE: Final = 'on_duplicate="update" or "ignore" would accept it'
+EMBEDDED_AT_ONCE: Final = 256  # texts, where progress is told
 ITEM_KEYS: Final = frozenset(("text", "parent", "t", "id", "meta", "valid_from", "valid_until", "pin"))
 
 
@@ -138,8 +140,9 @@ def add(
     return commit(store, batch, store.embed(batch.texts))[0]
 
 
-def add_many(store: Store, items: Iterable[Mapping[str, Any]]) -> list[str]:
+def add_many(store: Store, items: Iterable[Mapping[str, Any]], progress: Progress = None) -> list[str]:
     """Store many memories with one call of the embedder; see `Memory.add_many`."""
+    checked_progress(progress)
     listed = listed_items(items)
     if not listed:
         return []
@@ -147,7 +150,19 @@ def add_many(store: Store, items: Iterable[Mapping[str, Any]]) -> list[str]:
     batch = gather(listed, store.columns.row_of)
     convert_times(batch)
     fill_in_now(store, batch)
-    return commit(store, batch, store.embed(batch.texts))
+    return commit(store, batch, embedded(store, batch.texts, progress))
+
+
+def embedded(store: Store, texts: list[str], progress: Progress) -> NDArray[Any]:
+    """Embeddings of texts: with one call of the embedder, or with one a part where somebody wants to be told."""
+    if not progress:
+        return store.embed(texts)
+    parts = []
+    with metered(progress, len(texts), "embedding", "text") as meter:
+        for start in range(0, len(texts), EMBEDDED_AT_ONCE):
+            parts.append(store.embed(texts[start : start + EMBEDDED_AT_ONCE]))
+            meter.update(len(parts[-1]))
+    return np.concatenate(parts)
 
 
 def listed_items(items: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -16,6 +16,7 @@ from ..embed.embedding import check_embedder
 from ..embed.projection import BallProjector
 from ..embed.specs import embedder_spec
 from ..geometry.poincare import PoincareBall
+from ..progress import Progress, checked_progress
 from ..retrieval.cones import DEFAULT_K
 from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
@@ -24,7 +25,6 @@ from .archive import SETTINGS_IN_FILES, config_of, embedder_of, empty_store
 from .errors import StoreBusyError, StoreWriteError
 from .identity import EMBEDDER, difference, from_text, identity_of, to_text
 from .livefile import LiveFile, adopt, refuse_orphaned, take_turn
-from .reembedding import Progress
 from .reembedding import reembed as reembed_file
 from .state import SETTINGS, Store
 
@@ -63,6 +63,7 @@ def open_store(
     """Store behind a file; see `Memory.open`."""
     if synchronous not in SYNCHRONOUS:
         raise ValueError(f"synchronous must be one of {', '.join(SYNCHRONOUS)}, got {synchronous!r:.80}")
+    checked_progress(progress)
     patience = number_within("busy_timeout", busy_timeout, 0)
     unknown = [name for name in settings if name not in DEFAULTS]
     if unknown:

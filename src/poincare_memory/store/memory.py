@@ -14,6 +14,7 @@ from ..embed.embedding import check_embedder
 from ..embed.projection import BallProjector
 from ..geometry.numerics import FloatArray
 from ..geometry.poincare import PoincareBall
+from ..progress import Progress
 from ..retrieval.cones import DEFAULT_K
 from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ..embed.base import Embedder
     from ..index import MIPSIndex
     from ..temporal.policies import DecayPolicy
+    from .exchange import TextFormat
     from .past import MemoryVersion
 
     Path = str | os.PathLike[str]
@@ -361,7 +363,11 @@ class Memory(AsyncTwins):
         return history(self._store, id)
 
     def add_many(
-        self, items: Iterable[Mapping[str, Any]], *, on_duplicate: OnDuplicate = "error"
+        self,
+        items: Iterable[Mapping[str, Any]],
+        *,
+        on_duplicate: OnDuplicate = "error",
+        progress: Progress = None,
     ) -> list[str]:
         """Store many memories with one call of the embedder, all or none; returns their ids in order.
 
@@ -371,6 +377,9 @@ class Memory(AsyncTwins):
             Arguments of `add`, one mapping a memory; a parent comes before its children.
         on_duplicate : {"error", "ignore", "update"}, default "error"
             As for `add`, item by item in their order: of two with one new id the first is added.
+        progress : bool or callable, optional
+            True: a bar (``pip install "poincare-memory[progress]"``); or a function of how many texts are embedded
+            and how many there are. The embedder is then called with 256 texts at a time.
 
         Raises
         ------
@@ -385,8 +394,8 @@ class Memory(AsyncTwins):
         ['trips', 'l']
         """
         if checked_choice(on_duplicate) == "error":
-            return editing.add_many(self._store, items)
-        return add_many_or_keep(self._store, items, on_duplicate)
+            return editing.add_many(self._store, items, progress)
+        return add_many_or_keep(self._store, items, on_duplicate, progress)
 
     def update(
         self,
@@ -931,7 +940,7 @@ class Memory(AsyncTwins):
         busy_timeout: float = 5.0,
         history: bool = False,
         reembed: bool = False,
-        progress: Callable[[int, int], object] | bool | None = None,
+        progress: Progress = None,
         lexical_coef: float = 0.0,
         **settings: Any,
     ) -> Memory:
@@ -964,8 +973,8 @@ class Memory(AsyncTwins):
             Where the memories were embedded by another embedder, embed all texts anew and place them, instead of
             raising: all of them or, on an error, none.
         progress : callable or bool, optional
-            Of `reembed`: a function of how many texts are done and how many there are; a progress bar by
-            default, if tqdm is installed; False for none.
+            Of `reembed`: True for a bar (``pip install "poincare-memory[progress]"``), or a function of how many texts
+            are done and how many there are.
         **settings
             Of a new store: curvature, base_depth, depth_step, inherit, cone_constrained, cone_k, metric,
             time_coef, depth_bias, as in `Memory`. For a store that exists they must be those it has.
@@ -1037,6 +1046,62 @@ class Memory(AsyncTwins):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def export_file(
+        self, path: Path, format: TextFormat | None = None, *, bare: bool = False, progress: Progress = None
+    ) -> int:
+        """Write the memories as JSON Lines, CSV or a Markdown outline; how many there are.
+
+        By default the name of the file tells which: ``.jsonl``, ``.csv``, ``.tsv`` or ``.md``. Texts, tree, times,
+        accesses, pins and metadata are written, vectors and settings are not (`save` and `to_json` write those); see
+        `poincare_memory.store.exchange.export_text`.
+
+        Examples
+        --------
+        >>> import pathlib
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> tea = mem.add("green tea", parent=mem.add("Drinks"))
+        >>> mem.export_file("drinks.md", bare=True)
+        2
+        >>> print(pathlib.Path("drinks.md").read_text())
+        # Drinks
+        <BLANKLINE>
+        - green tea
+        <BLANKLINE>
+        """
+        from .exchange import export_text
+
+        return export_text(self, path, format, bare=bare, progress=progress)
+
+    def import_file(
+        self,
+        path: Path,
+        format: TextFormat | None = None,
+        *,
+        on_duplicate: OnDuplicate = "error",
+        under: str | None = None,
+        progress: Progress = None,
+    ) -> int:
+        """Add the memories of a JSON Lines, CSV or Markdown file, all or none; how many there were.
+
+        Headings and nested lists of an outline become the hierarchy; `under` is the id of a memory that takes those
+        without parent. Errors name line and column; see `poincare_memory.store.exchange.import_text`.
+
+        Examples
+        --------
+        >>> import pathlib
+        >>> from poincare_memory import Memory
+        >>> _ = pathlib.Path("notes.md").write_text("# Drinks\\n- green tea\\n- coffee\\n")
+        >>> mem = Memory()
+        >>> mem.import_file("notes.md")
+        3
+        >>> [mem.get(id).text for id in mem.children(mem.roots()[0])]
+        ['green tea', 'coffee']
+        """
+        from .exchange import import_text
+
+        return import_text(self, path, format, on_duplicate=on_duplicate, under=under, progress=progress)
 
     def to_json(self, path: Path | None = None, indent: int | None = None) -> str:
         """Portable, strict JSON (config, records, points, embeddings); also written to `path` where given."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..embed.embedding import embed_texts
 from ..embed.specs import embedder_spec
+from ..progress import Progress, metered
 from ..temporal.policies import NoDecay
 from . import sql
 from .archive import empty_store
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 
 BATCH: Final = 256  # texts a call of the embedder
 BLOCK: Final = 4096  # records a call of SQLite
-
-Progress = Callable[[int, int], object] | bool | None
-
-
-class _Bar(Protocol):
-    def update(self, count: int) -> object: ...
 
 
 class _Placeholder:
@@ -97,37 +91,11 @@ def _embed(
     embedder: Embedder, texts: Iterable[str], vectors: dict[str, NDArray[Any]], progress: Progress
 ) -> None:
     missing = [text for text in texts if text not in vectors]
-    with _bar(progress, len(missing)) as bar:
+    with metered(progress, len(missing), "re-embedding", "text") as bar:
         for start in range(0, len(missing), BATCH):
             part = missing[start : start + BATCH]
             vectors.update(zip(part, embed_texts(embedder, part), strict=True))
             bar.update(len(part))
-
-
-class _Told:
-    """A bar that is a function of how many are done, and how many there are."""
-
-    def __init__(self, tell: Callable[[int, int], object] | None, total: int) -> None:
-        self._tell, self._done, self._total = tell, 0, total
-
-    def update(self, count: int) -> None:
-        self._done += count
-        if self._tell is not None:
-            self._tell(self._done, self._total)
-
-
-def _bar(progress: Progress, total: int) -> AbstractContextManager[_Bar]:
-    if callable(progress):
-        return nullcontext(_Told(progress, total))
-    if progress is not False and total:
-        try:
-            from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
-        except ImportError:
-            pass
-        else:
-            bar: AbstractContextManager[_Bar] = tqdm(total=total, desc="re-embedding", unit="text")
-            return bar
-    return nullcontext(_Told(None, total))
 
 
 def _replace(store: Store, embedder: Embedder, vectors: dict[str, NDArray[Any]]) -> None:

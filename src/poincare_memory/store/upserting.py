@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..progress import Progress, checked_progress
 from ..temporal.instants import MISSING
 from .changes import Change
-from .editing import Batch, change, commit, convert_times, fill_in_now, gather, link, listed_items
+from .editing import Batch, change, commit, convert_times, embedded, fill_in_now, gather, link, listed_items
 
 if TYPE_CHECKING:
     from .state import Store
@@ -37,9 +38,10 @@ def add_or_keep(store: Store, item: Mapping[str, Any], on_duplicate: OnDuplicate
 
 
 def add_many_or_keep(
-    store: Store, items: Iterable[Mapping[str, Any]], on_duplicate: OnDuplicate
+    store: Store, items: Iterable[Mapping[str, Any]], on_duplicate: OnDuplicate, progress: Progress = None
 ) -> list[str]:
     """Add what has a new id; of the rest, change what "update" says, all or nothing."""
+    checked_progress(progress)
     listed = listed_items(items)
     if not listed:
         return []
@@ -50,7 +52,7 @@ def add_many_or_keep(
     fill_in_now(store, batch)
     upsert = _Upsert(store, batch, dated, listed, on_duplicate == "update")
     while True:
-        upsert.embed()
+        upsert.embed(progress)
         ids = upsert.carry_out()
         if ids is not None:
             return ids
@@ -73,14 +75,14 @@ class _Upsert:
         self._update = update
         self._vectors: dict[str, NDArray[Any]] = {}  # text -> its embedding
 
-    def embed(self) -> None:
+    def embed(self, progress: Progress) -> None:
         """Embed, with no lock held, what has to be as things are."""
         with self._store.reading():
             new, known = self._parted()
             wanted = self._texts(new, known)
         missing = [text for text in dict.fromkeys(wanted) if text not in self._vectors]
         if missing:
-            self._vectors.update(zip(missing, self._store.embed(missing), strict=True))
+            self._vectors.update(zip(missing, embedded(self._store, missing, progress), strict=True))
 
     def _parted(self) -> tuple[list[int], list[int]]:
         """Items whose ids are new, and those whose are not (in the store, or earlier in the batch)."""
