@@ -7,11 +7,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from poincare_memory import HalfLife
+from poincare_memory.demo import build_demo_memory
+
+NOW = datetime(2026, 3, 4, 5, 6, tzinfo=timezone.utc)
 MISSING = (
     "NO BROWSER: the inspector is NOT tested in a real page. "
     "Install chromium and its driver (Debian: apt-get install chromium chromium-driver)."
@@ -116,13 +121,21 @@ class Page:
     def stage(self) -> tuple[float, float, float]:
         """Centre and radius of the disk when it is neither moved nor magnified, CSS pixels in the canvas."""
         width, height = self.run(
-            "const s = document.getElementById('stage'); return [s.clientWidth, s.clientHeight]"
+            "const s = document.getElementById('overlay'); return [s.clientWidth, s.clientHeight]"
         )
         return width / 2, height / 2, min(width, height) / 2 - 14
 
     def place(self, node: dict[str, Any]) -> tuple[float, float]:
+        """Where a memory is drawn before anything is moved: one tree is seen from its root."""
+        data = self.data()
+        roots = [other for other in data["nodes"] if other["parent"] is None]
+        home = complex(roots[0]["x"], roots[0]["y"])
+        if data["config"]["layout"] != "structural" or len(roots) != 1:
+            home = 0j
+        drawn = complex(node["x"], node["y"])
+        seen = (drawn - home) / (1 - home.conjugate() * drawn)
         x, y, radius = self.stage()
-        return x + node["x"] * radius, y - node["y"] * radius
+        return x + seen.real * radius, y - seen.imag * radius
 
     def corner(self) -> tuple[float, float]:
         """Where the canvas begins in the window."""
@@ -148,6 +161,22 @@ class Page:
                 },
             )
         self.settle()
+
+    def choose(self, selector: str, value: str) -> None:
+        """Choose an option of a select element."""
+        self.run(
+            "const [s, value] = arguments; s.value = value; s.dispatchEvent(new Event('change'))",
+            self.find(selector),
+            value,
+        )
+        self.settle()
+
+    def node(self, id: str) -> dict[str, Any]:
+        return next(node for node in self.data()["nodes"] if node["id"] == id)
+
+    @staticmethod
+    def is_coloured(pixels: list[list[int]]) -> bool:
+        return any(max(pixel) - min(pixel) > 20 for pixel in pixels)
 
     def data(self) -> dict[str, Any]:
         return json.loads(self.run("return document.getElementById('data').textContent"))
@@ -202,3 +231,37 @@ def show(page: Page, tmp_path: Path) -> Callable[..., Page]:
         return page
 
     return show
+
+
+@pytest.fixture
+def demo(show: Callable[..., Page]) -> Page:
+    return show(build_demo_memory(clock=lambda: NOW, decay=HalfLife(hours=720)), title="demo")
+
+
+@pytest.fixture
+def ask(page: Page, tmp_path: Path) -> Callable[..., Any]:
+    """Calls a function of the inspector's own modules: ``ask("cone", "halfAperture", 1.0, 1.0, 0.1)``."""
+    from importlib.resources import files
+
+    from poincare_memory.viz.bundle import bundle
+
+    folder = files("poincare_memory.viz") / "inspector"
+    sources = {
+        entry.name.removesuffix(".js"): entry.read_text(encoding="utf-8")
+        for entry in folder.iterdir()
+        if entry.name.endswith(".js")
+    }
+    opened: list[tuple[str, str]] = []
+
+    def ask(module: str, function: str, *arguments: object) -> Any:
+        if opened != [(module, function)]:
+            asking = f'import {{ {function} }} from "./{module}.js";\nwindow.ask = {function};\n'
+            script = bundle(sources | {"ask": asking}, "ask")
+            (tmp_path / "ask.html").write_text(
+                f'<link rel="icon" href="data:,"><script type="module">{script}</script>'
+            )
+            page.open(tmp_path / "ask.html")
+            opened[:] = [(module, function)]
+        return page.run("return window.ask(...arguments)", *arguments)
+
+    return ask

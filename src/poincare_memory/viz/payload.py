@@ -35,7 +35,8 @@ def data_block(snapshot: Snapshot) -> str:
     body = _node_list(encoded) if len(snapshot) <= LARGEST_NODE_LIST else _column_lists(encoded)
     if snapshot.pinned.any():
         body += f',"pinned":{np.flatnonzero(snapshot.pinned).tolist()}'
-    return f'{{"config":{_json(config(snapshot))},{body},"edges":{_edge_list(encoded)}}}'.replace(
+    settings = config(snapshot) | {"cone_k": snapshot.cone_k}
+    return f'{{"config":{_json(settings)},{body},"edges":{_edge_list(encoded)}}}'.replace(
         "<", "\\u003c"
     )
 

@@ -36,6 +36,7 @@ class Snapshot:
     now: int
     layout: str
     settings: dict[str, Any]
+    cone_k: float
     ids: list[str]
     texts: list[str]
     metas: list[dict[str, Any]]
@@ -90,6 +91,7 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         now=now,
         layout=layout,
         settings=settings,
+        cone_k=store.cone_k,
         ids=ids,
         texts=texts,
         metas=metas,

@@ -1,8 +1,9 @@
 // The side panel: everything about the selected memory, or an overview while none is selected.
 
+import { halfAperture } from "./cone.js";
 import { ancestorsOf, childrenOf } from "./model.js";
 import { element, formatAge, formatCount, formatMoment, oneLine, plural } from "./format.js";
-import { levelColour } from "./palette.js";
+import { scoreTerms, termBar } from "./hits.js";
 import { weightCell } from "./table.js";
 
 const CHILDREN_SHOWN = 40;
@@ -11,7 +12,7 @@ const LEVELS_SHOWN = 16;
 export class Details {
   constructor(host, state, centre) {
     Object.assign(this, { host, state, centre });
-    for (const kind of ["selection", "time", "theme"]) state.on(kind, () => this.render());
+    for (const kind of ["selection", "time", "colours", "focus"]) state.on(kind, () => this.render());
     this.render();
   }
 
@@ -21,51 +22,79 @@ export class Details {
   }
 
   memory(row) {
-    const { model, now, weights } = this.state;
+    const { model } = this.state;
     const path = ancestorsOf(model, row).reverse();
     const children = childrenOf(model, row);
-    const facts = [
+    const hit = model.hitOf.get(row);
+    return [
+      this.head(row),
+      path.length ? this.links("Path", path, "path") : null,
+      element("p", { class: "text" }, model.texts[row]),
+      definitions(this.facts(row)),
+      hit ? scoreTerms(hit) : null,
+      this.meta(model.metas[row]),
+      children.length ? this.links(`Children (${formatCount(this.childCount(row))})`, children, "children", this.childCount(row)) : null,
+    ].filter(Boolean);
+  }
+
+  facts(row) {
+    const { model, now, weights } = this.state;
+    const below = model.sampled ? 0 : model.size[row] - 1; // a sample does not know
+    const angle = halfAperture(model.depth[row], model.config.curvature, model.config.cone_k);
+    return [
       ["Id", model.ids[row]],
-      ["Level", this.level(model.level[row])],
+      ["Level", this.level(row)],
       ["Depth", model.depth[row].toFixed(4)],
       ["Weight", weightCell(weights[row])],
       ["Accesses", formatCount(model.accesses[row])],
       ["Time", `${formatMoment(model.t[row])} (${formatAge(now - model.t[row])})`],
       ["Valid from", formatMoment(model.validFrom[row])],
       ["Valid until", formatMoment(model.validUntil[row])],
+      ["Pinned", model.pinned.has(row) ? "yes, always as new" : ""],
+      ["Below it", below ? plural(below, "memory", "memories") : ""],
+      ["Cone", angle >= Math.PI ? "everything" : `±${((angle * 180) / Math.PI).toFixed(1)}°`],
     ].filter(([, value]) => value !== "");
-    return [
-      this.head(row),
-      path.length ? this.links("Path", path, "path") : null,
-      element("p", { class: "text" }, model.texts[row]),
-      element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])),
-      this.meta(model.metas[row]),
-      children.length ? this.links(`Children (${formatCount(children.length)})`, children, "children") : null,
-    ].filter(Boolean);
+  }
+
+  // In the store; a sampled page may hold fewer of them.
+  childCount(row) {
+    const { model } = this.state;
+    return model.sampled?.children[row] ?? childrenOf(model, row).length;
   }
 
   head(row) {
-    const middle = element("button", { type: "button", class: "small" }, "Centre");
-    middle.addEventListener("click", () => this.centre(row));
-    const close = element("button", { type: "button", class: "small", "aria-label": "Close details" }, "✕");
-    close.addEventListener("click", () => this.state.select(-1));
-    return element("div", { class: "head" }, element("h2", {}, "Memory"), middle, close);
+    const { state } = this;
+    const isFocus = state.focused === row;
+    const canFocus = isFocus || childrenOf(state.model, row).length > 0;
+    return element(
+      "div",
+      { class: "head" },
+      element("h2", {}, "Memory"),
+      canFocus ? small(isFocus ? "Show all" : "Focus", () => state.focus(isFocus ? -1 : row), { title: "Show this branch alone (F)", id: "focus" }) : null,
+      small("Centre", () => this.centre(row)),
+      small("✕", () => state.select(-1), { "aria-label": "Close details" }),
+    );
   }
 
-  links(name, rows, kind) {
+  links(name, rows, kind, total = rows.length) {
     const { model } = this.state;
     const list = element("ul", { class: kind });
-    for (const row of rows.slice(0, CHILDREN_SHOWN)) {
-      const button = element("button", { type: "button", class: "plain" }, oneLine(model.texts[row], 90) || "(no text)");
-      button.addEventListener("click", () => this.state.select(row));
-      const dot = element("span", { class: "dot" });
-      dot.style.background = levelColour(model.level[row]);
-      list.append(element("li", {}, dot, button));
-    }
-    if (rows.length > CHILDREN_SHOWN) {
-      list.append(element("li", { class: "more" }, `and ${formatCount(rows.length - CHILDREN_SHOWN)} more`));
-    }
+    for (const row of rows.slice(0, CHILDREN_SHOWN)) list.append(element("li", {}, this.dot(row), this.link(row)));
+    const rest = total - Math.min(rows.length, CHILDREN_SHOWN);
+    if (rest > 0) list.append(element("li", { class: "more" }, `and ${formatCount(rest)} more`));
     return element("section", {}, element("h3", {}, name), list);
+  }
+
+  link(row) {
+    const button = element("button", { type: "button", class: "plain" }, oneLine(this.state.model.texts[row], 90) || "(no text)");
+    button.addEventListener("click", () => this.state.select(row));
+    return button;
+  }
+
+  dot(row) {
+    const dot = element("span", { class: "dot", "aria-hidden": "true" });
+    dot.style.background = this.state.colouring.colourOf(row);
+    return dot;
   }
 
   meta(meta) {
@@ -74,45 +103,83 @@ export class Details {
       "section",
       {},
       element("h3", {}, "Metadata"),
-      element("pre", { tabindex: 0 }, JSON.stringify(meta, null, 2)),
+      element("pre", { tabindex: 0, role: "region", "aria-label": "Metadata" }, JSON.stringify(meta, null, 2)),
     );
   }
 
-  level(level) {
-    const dot = element("span", { class: "dot" });
-    dot.style.background = levelColour(level);
-    return element("span", { class: "level" }, dot, String(level));
+  level(row) {
+    return element("span", { class: "level" }, this.dot(row), String(this.state.model.level[row]));
   }
 
   overview() {
     const { model, weights } = this.state;
     if (!model.count) return [element("p", { class: "text" }, "This memory is empty.")];
+    let mean = 0;
+    for (const weight of weights) mean += weight / model.count;
+    return [
+      model.query ? this.found() : null,
+      element("div", { class: "head" }, element("h2", {}, "Overview")),
+      this.levels(),
+      definitions([["Mean weight", weightCell(mean)]]),
+      element(
+        "p",
+        { class: "hint" },
+        "Depth in the hierarchy grows towards the rim, one dashed ring a level; a faded disc has lost weight with " +
+          "time, a dashed one is not written yet at the chosen moment. Drag to move the disk, scroll to magnify, " +
+          "click a memory for its details, double-click to bring it to the middle.",
+      ),
+    ].filter(Boolean);
+  }
+
+  levels() {
+    const { model, colouring } = this.state;
     const counts = new Map();
     for (const level of model.level) counts.set(level, (counts.get(level) ?? 0) + 1);
-    let most = 1, mean = 0;
+    let most = 1;
     for (const count of counts.values()) most = Math.max(most, count);
-    for (const weight of weights) mean += weight / model.count;
     const list = element("ul", { class: "levels" });
     for (const [level, count] of [...counts].sort((a, b) => a[0] - b[0]).slice(0, LEVELS_SHOWN)) {
       const bar = element("span", { class: "measure", "aria-hidden": "true" }, element("span"));
       bar.firstChild.style.width = `${Math.max(2, (100 * count) / most)}%`;
-      bar.firstChild.style.background = levelColour(level);
+      bar.firstChild.style.background = colouring.levelColour(level) ?? "var(--accent)";
       list.append(element("li", {}, element("span", {}, `Level ${level}`), bar, element("span", {}, formatCount(count))));
     }
     if (counts.size > LEVELS_SHOWN) {
       list.append(element("li", { class: "more" }, `and ${plural(counts.size - LEVELS_SHOWN, "deeper level", "deeper levels")}`));
     }
-    return [
-      element("div", { class: "head" }, element("h2", {}, "Overview")),
-      list,
-      element("dl", {}, element("dt", {}, "Mean weight"), element("dd", {}, weightCell(mean))),
-      element(
-        "p",
-        { class: "hint" },
-        "Distance from the centre is depth in the hierarchy; a faded disc has lost weight with time, a dashed one " +
-          "is not written yet at the chosen moment. Drag to move the disk, scroll to magnify, click a memory for its " +
-          "details, double-click to bring it to the middle.",
-      ),
-    ];
+    return list;
   }
+
+  // What the query found, best first.
+  found() {
+    const { hits, query } = this.state.model;
+    const list = element("ol", { class: "hits" });
+    for (const hit of hits) {
+      list.append(
+        element(
+          "li",
+          {},
+          element("span", { class: "rank", "aria-hidden": "true" }, String(hit.rank)),
+          element("div", {}, this.link(hit.row), termBar(hit, hits)),
+          element("span", { class: "score" }, hit.score.toFixed(3)),
+        ),
+      );
+    }
+    return element(
+      "section",
+      { class: "found" },
+      element("h2", {}, query.text === null ? "Results" : `Results for “${oneLine(query.text, 120)}”`),
+      hits.length ? list : element("p", { class: "hint" }, "Nothing was found."),
+    );
+  }
+}
+
+function definitions(facts) {
+  return element("dl", {}, ...facts.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+}
+
+function small(name, act, attributes = {}) {
+  const button = element("button", { type: "button", class: "small", ...attributes }, name);
+  button.addEventListener("click", act);
+  return button;
 }

@@ -34,17 +34,22 @@ const SPANS = [
   ["minute", 60_000],
 ];
 
-// "12 days before", seen from the chosen moment.
-export function formatAge(ms) {
-  const distance = Math.abs(ms);
+// "12 days".
+export function formatSpan(ms) {
   for (const [unit, length] of SPANS) {
-    if (distance >= length) {
-      const amount = distance / length;
+    if (ms >= length) {
+      const amount = ms / length;
       const shown = amount < 10 && unit !== "minute" ? Number(amount.toFixed(1)) : Math.round(amount);
-      return `${shown} ${unit}${shown === 1 ? "" : "s"} ${ms >= 0 ? "ago" : "ahead"}`;
+      return `${shown} ${unit}${shown === 1 ? "" : "s"}`;
     }
   }
-  return "now";
+  return "0 minutes";
+}
+
+// "12 days ago", seen from the chosen moment.
+export function formatAge(ms) {
+  if (Math.abs(ms) < 60_000) return "now";
+  return `${formatSpan(Math.abs(ms))} ${ms >= 0 ? "ago" : "ahead"}`;
 }
 
 // An element with text and attributes; text is only ever set as text.

@@ -9,45 +9,59 @@ const MOST = 160;
 const LENGTH = 34;
 const LENGTH_ON_PHONES = 20;
 
-export function drawLabels(context, state, view, radii) {
+// Which memories get a name, and where: a list of { row, text, x, y }, y the middle of the line.
+// `taken` are boxes (left, right, top, bottom) in which nothing may be written.
+export function placeLabels(context, state, view, radii, taken) {
   const { model } = state;
   const { sx, sy, width, height } = view;
-  const boxes = [];
-  for (const i of obstacles(model, view, radii)) boxes.push(boxAround(sx[i], sy[i], radii[i]));
+  const boxes = [...taken];
+  for (const i of obstacles(state, view, radii)) boxes.push(boxAround(sx[i], sy[i], radii[i]));
+  context.font = FONT;
+  const labels = [];
+  for (const row of byImportance(state, view, radii)) {
+    if (labels.length === MOST) break;
+    const text = oneLine(model.texts[row], width < 500 ? LENGTH_ON_PHONES : LENGTH);
+    if (!text) continue;
+    const box = freePlace(sx[row], sy[row], radii[row], context.measureText(text).width, boxes, width, height);
+    if (!box) continue;
+    boxes.push(box);
+    labels.push({ row, text, x: box.left, y: (box.top + box.bottom) / 2 });
+  }
+  return labels;
+}
+
+export function drawLabels(context, labels, state) {
   context.font = FONT;
   context.textBaseline = "middle";
   context.lineWidth = 3.5;
   context.lineJoin = "round";
   context.strokeStyle = styleColour("disk");
   context.fillStyle = styleColour("ink");
-  let drawn = 0;
-  for (const i of byImportance(state, view, radii)) {
-    if (drawn === MOST) break;
-    const text = oneLine(model.texts[i], width < 500 ? LENGTH_ON_PHONES : LENGTH);
-    const box = freePlace(sx[i], sy[i], radii[i], context.measureText(text).width, boxes, width, height);
-    if (!box) continue;
-    boxes.push(box);
-    drawn++;
-    context.globalAlpha = state.isMatch(i) ? 1 : 0.3;
-    context.strokeText(text, box.left, (box.top + box.bottom) / 2);
-    context.fillText(text, box.left, (box.top + box.bottom) / 2);
+  for (const { row, text, x, y } of labels) {
+    context.globalAlpha = state.isMatch(row) ? 1 : 0.3;
+    context.strokeText(text, x, y);
+    context.fillText(text, x, y);
   }
   context.globalAlpha = 1;
 }
 
-function obstacles(model, view, radii) {
+function obstacles(state, view, radii) {
   const found = [];
-  for (let i = 0; i < model.count && found.length < 400; i++) if (radii[i] > 2.5 && onScreen(view, i)) found.push(i);
+  for (let i = 0; i < state.model.count && found.length < 400; i++) {
+    if (radii[i] > 2.5 && onScreen(view, i) && state.isShown(i)) found.push(i);
+  }
   return found;
 }
 
-// Matches before the rest, large discs before small ones.
+// The selected one, hits and matches before the rest, large discs before small ones.
 function byImportance(state, view, radii) {
   const candidates = [];
   for (let i = 0; i < state.model.count; i++) {
-    if (onScreen(view, i) && (radii[i] > 2 || state.marks?.[i])) candidates.push(i);
+    if (onScreen(view, i) && (radii[i] > 2 || state.marks?.[i]) && state.isShown(i)) candidates.push(i);
   }
-  const rank = (i) => (i === state.selected ? 1000 : 0) + (state.marks?.[i] ? 100 : 0) + radii[i];
+  const { hitOf } = state.model;
+  const rank = (i) =>
+    (i === state.selected ? 10_000 : 0) + (hitOf.has(i) ? 1000 : 0) + (state.marks?.[i] ? 100 : 0) + radii[i];
   return candidates.sort((a, b) => rank(b) - rank(a)).slice(0, 4 * MOST);
 }
 

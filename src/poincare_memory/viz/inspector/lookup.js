@@ -10,8 +10,8 @@ export class Lookup {
     this.down = 0;
   }
 
-  // Positions in pixels; those outside width x height are left out.
-  build(xs, ys, width, height) {
+  // Positions in pixels; those outside width x height, and rows that are not shown, are left out.
+  build(xs, ys, width, height, isShown) {
     const across = Math.max(1, Math.ceil(width / CELL)), down = Math.max(1, Math.ceil(height / CELL));
     const cells = across * down;
     if (this.starts.length !== cells + 1) this.starts = new Int32Array(cells + 1);
@@ -20,7 +20,7 @@ export class Lookup {
     const cellOf = new Int32Array(xs.length);
     for (let i = 0; i < xs.length; i++) {
       const column = Math.floor(xs[i] / CELL), line = Math.floor(ys[i] / CELL);
-      const inside = column >= 0 && column < across && line >= 0 && line < down;
+      const inside = column >= 0 && column < across && line >= 0 && line < down && isShown(i);
       cellOf[i] = inside ? line * across + column : -1;
       if (inside) starts[cellOf[i] + 1]++;
     }

@@ -2,16 +2,20 @@
 
 import { Details } from "./details.js";
 import { Disk } from "./disk.js";
-import { formatCount, plural } from "./format.js";
-import { matching, readModel } from "./model.js";
+import { formatCount, oneLine, plural } from "./format.js";
+import { Legend } from "./legend.js";
+import { readModel } from "./model.js";
 import { isDark } from "./palette.js";
 import { describePolicy } from "./policies.js";
+import { saveJson, savePng, saveSvg } from "./save.js";
+import { Search } from "./search.js";
 import { State } from "./state.js";
 import { Table } from "./table.js";
 import { Timeline } from "./timeline.js";
 import { Tree } from "./tree.js";
 
 const LABELS_AT_FIRST = 80;
+const ZOOM = 1.4;
 
 const find = (id) => document.getElementById(id);
 
@@ -23,26 +27,36 @@ function start() {
   const disk = new Disk(find("stage"), state);
   const views = { disk, table: new Table(find("table"), state), tree: new Tree(find("tree"), state) };
   connectTabs(views);
+  new Legend(find("colour"), find("legend"), state);
   new Details(find("details"), state, (row) => {
     showTab("disk", views);
     disk.centre(row);
   });
   new Timeline(find("time"), find("moment"), find("now"), state, Number(document.body.dataset.minWeight));
-  connectFilter(state, model);
+  new Search(find("filter"), find("match-list"), find("matches"), state, (row) => {
+    state.select(row);
+    if (disk.isVisible) disk.centre(row);
+  });
+  connectFocus(state);
   connectButtons(state, disk, text);
   connectLink(state, model);
 }
 
 function describe(model) {
-  const { config, count } = model;
+  const { config, sampled } = model;
   const facts = [
-    plural(count, "memory", "memories"),
+    plural(config.count, "memory", "memories"),
     `${config.dim} dimensions`,
     `curvature ${config.curvature}`,
     describePolicy(config.decay),
     `${config.layout} layout`,
   ];
   find("facts").textContent = facts.join("  ·  ");
+  if (!sampled) return;
+  find("sampled").hidden = false;
+  find("sampled").textContent =
+    `A sample: this page holds ${formatCount(model.count)} of ${plural(config.count, "memory", "memories")}, taken ` +
+    "evenly from the whole hierarchy, each with its path to the root. Search, table and tree see the sample alone.";
 }
 
 function connectTabs(views) {
@@ -70,17 +84,15 @@ function showTab(name, views) {
   else views[name].open();
 }
 
-function connectFilter(state, model) {
-  const box = find("filter");
-  let waiting = 0;
-  const apply = () => {
-    state.filter(matching(model, box.value));
-    find("matches").textContent = state.marks ? `${formatCount(state.matches)} of ${formatCount(model.count)}` : "";
+// Says which branch alone is shown, and ends that.
+function connectFocus(state) {
+  const bar = find("focus-bar");
+  const show = () => {
+    bar.hidden = state.focused < 0;
+    if (state.focused >= 0) bar.firstElementChild.textContent = `Only “${oneLine(state.model.texts[state.focused], 60)}”`;
   };
-  box.addEventListener("input", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(apply, model.count > 5000 ? 150 : 0);
-  });
+  bar.lastElementChild.addEventListener("click", () => state.focus(-1));
+  state.on("focus", show);
 }
 
 function connectButtons(state, disk, text) {
@@ -92,21 +104,22 @@ function connectButtons(state, disk, text) {
     disk.showLabels = labels.checked;
     disk.redraw();
   });
+  const cone = find("cone");
+  cone.addEventListener("change", () => {
+    disk.overlay.showCone = cone.checked;
+    disk.drawOverlay();
+  });
   find("reset").addEventListener("click", () => disk.reset());
-  find("download").addEventListener("click", () => download(text));
+  find("zoom-in").addEventListener("click", () => disk.zoom(ZOOM));
+  find("zoom-out").addEventListener("click", () => disk.zoom(1 / ZOOM));
+  find("save-png").addEventListener("click", () => savePng(disk));
+  find("save-svg").addEventListener("click", () => saveSvg(disk, document.title));
+  find("download").addEventListener("click", () => saveJson(text));
   find("theme").addEventListener("click", () => {
     document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    state.tell("theme");
+    state.tell("colours");
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => state.tell("theme"));
-}
-
-function download(text) {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-  link.download = "memory.json";
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => state.tell("colours"));
 }
 
 // `#id=…` names the selected memory, so that a link can point at it.

@@ -31,7 +31,21 @@ export function readModel(data) {
     validUntil: Float64Array.from(columns.valid_until_ms, (ms) => ms ?? Infinity),
   };
   for (const row of data.pinned ?? []) model.agedFrom[row] = Infinity;
-  return Object.assign(model, hierarchyOf(parent), { maxLevel: largest(model.level, 0) });
+  const hits = hitsOf(data.query, rowOf);
+  return Object.assign(model, hierarchyOf(parent), {
+    maxLevel: largest(model.level, 0),
+    pinned: new Set(data.pinned ?? []),
+    query: data.query ?? null,
+    hits,
+    hitOf: new Map(hits.map((hit) => [hit.row, hit])),
+    sampled: data.sampled ?? null,
+  });
+}
+
+// What a query found, best first, each with its row and its rank.
+function hitsOf(query, rowOf) {
+  const found = (query?.hits ?? []).filter((hit) => rowOf.has(hit.id));
+  return found.map((hit, place) => ({ ...hit, row: rowOf.get(hit.id), rank: place + 1 }));
 }
 
 function columnsOf(nodes) {
@@ -96,9 +110,13 @@ export function smallest(values, start) {
   return best;
 }
 
+export function wordsOf(typed) {
+  return typed.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
 // Marks the memories whose text, id or metadata hold every word; null when there is nothing to look for.
 export function matching(model, typed) {
-  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const words = wordsOf(typed);
   if (!words.length) return null;
   model.searchable ??= model.texts.map((text, i) => searchableText(text, model.ids[i], model.metas[i]));
   const marks = new Uint8Array(model.count);

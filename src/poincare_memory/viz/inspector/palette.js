@@ -1,7 +1,15 @@
-// Colours: one a level, read on light and on dark ground; the rest comes from the style sheet.
+// Colours for light and dark ground: classes, a ramp for amounts; the rest comes from the style sheet.
 
-const LEVELS_LIGHT = ["#2f6fde", "#0e8f9c", "#2f9150", "#8f7d10", "#cf6a1e", "#cb3f5b", "#a245b5", "#6558d3"];
-const LEVELS_DARK = ["#7fb0ff", "#4fd0d8", "#79d88c", "#dcc652", "#f5a562", "#f78a99", "#d796ea", "#aaa1ff"];
+const CLASSES_LIGHT = ["#2f6fde", "#0e8f9c", "#2f9150", "#8f7d10", "#cf6a1e", "#cb3f5b", "#a245b5", "#6558d3"];
+const CLASSES_DARK = ["#7fb0ff", "#4fd0d8", "#79d88c", "#dcc652", "#f5a562", "#f78a99", "#d796ea", "#aaa1ff"];
+const REST_LIGHT = "#7d8695", REST_DARK = "#8a94a5";
+// Little to much; much stands out most from the ground.
+const RAMP_LIGHT = ["#7fb3c8", "#3f8fc4", "#3c62b8", "#5b3a9b", "#4a1660"];
+const RAMP_DARK = ["#3d5a80", "#3f86bf", "#45b8c4", "#9be0a5", "#f7f7b0"];
+
+export const CLASSES = CLASSES_LIGHT.length;
+export const REST = CLASSES; // the class of what belongs to no other
+export const STEPS = 12; // of the ramp
 
 export function isDark() {
   const chosen = document.documentElement.dataset.theme;
@@ -9,13 +17,29 @@ export function isDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-export function levelColours() {
-  return isDark() ? LEVELS_DARK : LEVELS_LIGHT;
+export function classColours() {
+  return isDark() ? [...CLASSES_DARK, REST_DARK] : [...CLASSES_LIGHT, REST_LIGHT];
 }
 
-export function levelColour(level) {
-  const colours = levelColours();
-  return colours[level % colours.length];
+// The steps of the ramp, then the colour of what has no amount.
+export function rampColours() {
+  const stops = isDark() ? RAMP_DARK : RAMP_LIGHT;
+  const ramp = Array.from({ length: STEPS }, (_, step) => {
+    const place = (step / (STEPS - 1)) * (stops.length - 1);
+    const stop = Math.min(stops.length - 2, Math.floor(place));
+    return mixed(stops[stop], stops[stop + 1], place - stop);
+  });
+  return [...ramp, isDark() ? REST_DARK : REST_LIGHT];
+}
+
+function mixed(first, second, part) {
+  const a = parseInt(first.slice(1), 16), b = parseInt(second.slice(1), 16);
+  let value = 0;
+  for (const shift of [16, 8, 0]) {
+    const from = (a >> shift) & 255, to = (b >> shift) & 255;
+    value |= Math.round(from + (to - from) * part) << shift;
+  }
+  return `#${value.toString(16).padStart(6, "0")}`;
 }
 
 export function styleColour(name) {

@@ -1,10 +1,11 @@
 // Draws the disk: rim, depth rings, geodesic edges, memories. What is too small to see is not drawn.
 
-import { imageOfCircle, geodesic } from "./geometry.js";
+import { imageOfCircle } from "./geometry.js";
+import { traceGeodesic } from "./paths.js";
 import { Dots } from "./dots.js";
-import { levelColours, styleColour } from "./palette.js";
+import { styleColour } from "./palette.js";
 
-const SHADES = 8;
+const FADES = 8; // steps of opacity
 const LINES_A_STROKE = 400;
 const CROWD = 3000; // above it, small memories are dots and fewer edges are drawn
 const LARGEST_DOT = 2.6;
@@ -17,53 +18,64 @@ export class Scene {
     this.state = state;
     this.view = view;
     this.radii = new Float32Array(state.model.count);
-    this.isCrowded = state.model.count > CROWD;
     this.dots = new Dots();
     this.rings = this.findRings();
     this.refreshColours();
     this.refreshGroups();
   }
 
+  get shownCount() {
+    const { model, focused } = this.state;
+    return focused < 0 ? model.count : model.size[focused];
+  }
+
+  get isCrowded() {
+    return this.shownCount > CROWD;
+  }
+
   refreshColours() {
-    this.colours = levelColours();
+    this.colours = this.state.colouring.colours();
     this.inks = {
       disk: styleColour("disk"),
       rim: styleColour("rim"),
       ring: styleColour("ring"),
       edge: styleColour("edge"),
-      hollow: styleColour("panel"),
     };
   }
 
-  // Memories in drawing order: those that do not match first, the shallow ones last; one group a look.
+  // Memories in drawing order: those that do not match first, the first colours last; one group a look.
   refreshGroups() {
-    const { model, weights, now } = this.state;
-    const { count, level } = model;
+    const { state } = this;
+    const { model, weights, now, colouring } = state;
+    const { count } = model;
     const colours = this.colours.length;
-    const kinds = 2 * SHADES * colours * 2;
-    const keys = new Int32Array(count), starts = new Int32Array(kinds + 1);
+    const kinds = 2 * FADES * colours * 2;
+    // Where the colour says the weight, nothing fades: what hardly counts any more can still be seen.
+    const fades = colouring.key !== "weight";
+    const keys = new Int32Array(count), starts = new Int32Array(kinds + 2);
     for (let i = 0; i < count; i++) {
-      const match = this.state.isMatch(i) ? 1 : 0;
+      const match = state.isMatch(i) ? 1 : 0;
       const written = model.t[i] <= now ? 1 : 0;
-      const shade = Math.min(SHADES - 1, Math.floor(Math.sqrt(weights[i]) * SHADES));
-      const colour = colours - 1 - (level[i] % colours);
-      keys[i] = ((match * colours + colour) * 2 + written) * SHADES + shade;
+      const fade = fades ? Math.min(FADES - 1, Math.floor(Math.sqrt(weights[i]) * FADES)) : FADES - 1;
+      const colour = colours - 1 - colouring.shades[i];
+      // Those outside the branch in focus come last, where no group takes them up.
+      keys[i] = state.isShown(i) ? ((match * colours + colour) * 2 + written) * FADES + fade : kinds;
       starts[keys[i] + 1]++;
     }
-    for (let k = 0; k < kinds; k++) starts[k + 1] += starts[k];
+    for (let k = 0; k <= kinds; k++) starts[k + 1] += starts[k];
     const members = new Int32Array(count), free = starts.slice();
     for (let i = count - 1; i >= 0; i--) members[free[keys[i]]++] = i;
     this.groups = [];
     for (let k = 0; k < kinds; k++) {
       if (starts[k] === starts[k + 1]) continue;
-      const shade = k % SHADES, written = Math.floor(k / SHADES) % 2;
-      const rest = Math.floor(k / SHADES / 2);
+      const fade = k % FADES, written = Math.floor(k / FADES) % 2;
+      const rest = Math.floor(k / FADES / 2);
       this.groups.push({
         members: members.subarray(starts[k], starts[k + 1]),
-        level: colours - 1 - (rest % colours),
+        shade: colours - 1 - (rest % colours),
         match: rest >= colours,
         written: written === 1,
-        alpha: 0.16 + 0.84 * ((shade + 0.5) / SHADES),
+        alpha: 0.16 + 0.84 * ((fade + 0.5) / FADES),
       });
     }
   }
@@ -72,7 +84,7 @@ export class Scene {
     this.ratio = ratio;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
-    if (this.isCrowded) this.dots.resize(this.canvas.width, this.canvas.height);
+    if (this.state.model.count > CROWD) this.dots.resize(this.canvas.width, this.canvas.height);
   }
 
   // `hurried` while something moves: fewer edges.
@@ -81,15 +93,27 @@ export class Scene {
     const { model } = state;
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, view.width, view.height);
-    this.drawDisk();
+    this.drawDisk(context);
     view.update(model.x, model.y);
     this.measure();
-    this.drawEdges(this.isCrowded ? (hurried ? 1200 : 8000) : Infinity);
-    this.drawMemories();
+    this.drawEdges(context, this.isCrowded ? (hurried ? 1200 : 8000) : Infinity);
+    this.hasDots = this.isCrowded;
+    if (this.hasDots) this.drawDots();
+    this.drawMemories(context);
   }
 
-  drawDisk() {
-    const { context, view, inks } = this;
+  // The same without pixels of its own, on any context; `between` draws what lies under the memories.
+  drawOn(context, edges, between) {
+    this.drawDisk(context);
+    this.drawEdges(context, edges);
+    between();
+    this.hasDots = false;
+    this.drawMemories(context);
+    this.hasDots = this.isCrowded;
+  }
+
+  drawDisk(context) {
+    const { view, inks } = this;
     const { radius } = view;
     context.beginPath();
     context.arc(view.centreX, view.centreY, radius, 0, 2 * Math.PI);
@@ -127,16 +151,17 @@ export class Scene {
   measure() {
     const { view, radii } = this;
     const { wx, wy } = view;
-    const crowding = Math.min(1, Math.pow(400 / radii.length, 0.2));
+    const crowding = Math.min(1, Math.pow(400 / this.shownCount, 0.2));
     const size = 11 * crowding * Math.sqrt(Math.min(view.magnification, 9)) * (view.radius < 250 ? 0.8 : 1);
     const least = this.isCrowded ? Math.max(0.6, 1.4 * crowding) : 2.6;
     for (let i = 0; i < radii.length; i++) {
-      radii[i] = Math.max(least, size * Math.pow(1 - wx[i] * wx[i] - wy[i] * wy[i], 0.6));
+      const inside = 1 - wx[i] * wx[i] - wy[i] * wy[i]; // rounding may take a deep memory beyond the rim
+      radii[i] = inside > 0 ? Math.max(least, size * Math.pow(inside, 0.6)) : least;
     }
   }
 
-  drawEdges(budget) {
-    const { context, view, state, inks } = this;
+  drawEdges(context, budget) {
+    const { view, state, inks } = this;
     const { parent } = state.model;
     const shortest = this.shortestEdge(budget);
     const filtered = state.marks !== null;
@@ -158,8 +183,11 @@ export class Scene {
     context.globalAlpha = 1;
   }
 
+  // Pixels, roughly; 0 for an edge that is out of sight or leads out of the branch in focus.
   edgeLength(i, p) {
     const { sx, sy, width, height } = this.view;
+    const { state } = this;
+    if (state.focused >= 0 && (i === state.focused || !state.isShown(i))) return 0;
     if ((sx[i] < 0 && sx[p] < 0) || (sx[i] > width && sx[p] > width)) return 0;
     if ((sy[i] < 0 && sy[p] < 0) || (sy[i] > height && sy[p] > height)) return 0;
     return Math.abs(sx[i] - sx[p]) + Math.abs(sy[i] - sy[p]);
@@ -181,29 +209,30 @@ export class Scene {
     return length / 2;
   }
 
-  drawMemories() {
+  drawDots() {
     const { context, colours, view, dots, radii } = this;
-    if (this.isCrowded) {
-      dots.clear();
-      for (const group of this.groups) {
-        const alpha = (group.match ? 1 : 0.12) * group.alpha;
-        dots.add(group.members, view.sx, view.sy, radii, LARGEST_DOT, this.ratio, colours[group.level], alpha);
-      }
-      dots.drawOnto(context);
-      context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    dots.clear();
+    for (const group of this.groups) {
+      const alpha = (group.match ? 1 : 0.12) * group.alpha;
+      dots.add(group.members, view.sx, view.sy, radii, LARGEST_DOT, this.ratio, colours[group.shade], alpha);
     }
-    for (const group of this.groups) this.drawDiscs(group, colours[group.level]);
+    dots.drawOnto(context);
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+  }
+
+  drawMemories(context) {
+    for (const group of this.groups) this.drawDiscs(context, group, this.colours[group.shade]);
     context.globalAlpha = 1;
   }
 
-  drawDiscs(group, colour) {
-    const { context, view, radii, inks } = this;
+  drawDiscs(context, group, colour) {
+    const { view, radii, inks } = this;
     const { sx, sy, width, height } = view;
     context.beginPath();
     let discs = 0;
     for (const i of group.members) {
       const r = radii[i];
-      if (this.isCrowded && r < LARGEST_DOT) continue;
+      if (this.hasDots && r < LARGEST_DOT) continue;
       if (sx[i] < -r || sx[i] > width + r || sy[i] < -r || sy[i] > height + r) continue;
       context.moveTo(sx[i] + r, sy[i]);
       context.arc(sx[i], sy[i], r, 0, 2 * Math.PI);
@@ -225,21 +254,4 @@ export class Scene {
     context.stroke();
     context.setLineDash([]);
   }
-}
-
-// Adds the geodesic between two memories to the current path.
-export function traceGeodesic(context, view, p, q) {
-  const { sx, sy, wx, wy } = view;
-  context.moveTo(sx[p], sy[p]);
-  const span = Math.hypot(sx[p] - sx[q], sy[p] - sy[q]);
-  const circle = span > 5 ? geodesic(wx[p], wy[p], wx[q], wy[q]) : null;
-  const radius = circle ? circle.radius * view.radius : Infinity;
-  if (span * span < 2 * radius) {
-    context.lineTo(sx[q], sy[q]); // bends by less than a quarter of a pixel
-    return;
-  }
-  const [x, y] = view.toScreen(circle.x, circle.y);
-  const from = Math.atan2(sy[p] - y, sx[p] - x), to = Math.atan2(sy[q] - y, sx[q] - x);
-  const turn = ((to - from + 3 * Math.PI) % (2 * Math.PI)) - Math.PI;
-  context.arc(x, y, radius, from, to, turn < 0);
 }

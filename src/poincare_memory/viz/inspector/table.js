@@ -1,14 +1,13 @@
 // All memories as a table: sortable, filtered, only the rows on screen in the page.
 
 import { element, formatMoment, formatWeight, oneLine } from "./format.js";
-import { levelColour } from "./palette.js";
 import { VirtualRows } from "./rows.js";
 
 const ROW_HEIGHT = 34;
 
 const COLUMNS = [
   { key: "text", name: "Memory", value: (model) => lowered(model), show: (s, i) => oneLine(s.model.texts[i], 400) },
-  { key: "level", name: "Level", number: true, value: (model) => model.level, show: (s, i) => levelCell(s.model.level[i]) },
+  { key: "level", name: "Level", number: true, value: (model) => model.level, show: (s, i) => levelCell(s, i) },
   { key: "depth", name: "Depth", number: true, value: (model) => model.depth, show: (s, i) => s.model.depth[i].toFixed(2) },
   { key: "t", name: "Time (UTC)", value: (model) => model.t, show: (s, i) => formatMoment(s.model.t[i]).slice(0, -4) },
   { key: "weight", name: "Weight", number: true, value: (model, s) => s.weights, show: (s, i) => weightCell(s.weights[i]) },
@@ -17,14 +16,24 @@ const COLUMNS = [
   { key: "meta", name: "Metadata", show: (s, i) => metaText(s.model.metas[i]) },
 ];
 
+// Of the hits, where a query is shown.
+const SCORE = {
+  key: "score",
+  name: "Score",
+  number: true,
+  value: (model) => Float64Array.from(model.ids, (_, i) => model.hitOf.get(i)?.score ?? -Infinity),
+  show: (s, i) => s.model.hitOf.get(i)?.score.toFixed(3) ?? "",
+};
+
 export class Table {
   constructor(host, state) {
     this.state = state;
     this.host = host;
+    this.columns = state.model.hits.length ? [COLUMNS[0], SCORE, ...COLUMNS.slice(1)] : COLUMNS;
     this.sortKey = null;
     this.falling = false;
     this.body = element("tbody");
-    this.heads = COLUMNS.map((column) => this.headCell(column));
+    this.heads = this.columns.map((column) => this.headCell(column));
     this.table = element(
       "table",
       { "aria-label": "Memories" },
@@ -34,10 +43,9 @@ export class Table {
     host.append(this.table);
     this.rows = new VirtualRows(host, this.body, ROW_HEIGHT, (index) => this.row(index), spacerRow);
     this.stale = true;
-    state.on("filter", () => this.change());
+    for (const kind of ["filter", "focus"]) state.on(kind, () => this.change());
     state.on("time", () => (this.sortKey === "weight" ? this.change() : this.rows.later()));
-    state.on("theme", () => this.rows.later());
-    state.on("selection", () => this.rows.later());
+    for (const kind of ["colours", "selection"]) state.on(kind, () => this.rows.later());
     this.body.addEventListener("click", (event) => this.pick(event));
   }
 
@@ -55,7 +63,7 @@ export class Table {
 
   // First click: rising for words and times, falling for numbers; second: the other way; third: as inserted.
   sortBy(key) {
-    const startsFalling = Boolean(COLUMNS.find((column) => column.key === key).number);
+    const startsFalling = Boolean(this.columns.find((column) => column.key === key).number);
     if (this.sortKey !== key) [this.sortKey, this.falling] = [key, startsFalling];
     else if (this.falling === startsFalling) this.falling = !startsFalling;
     else this.sortKey = null;
@@ -85,9 +93,9 @@ export class Table {
     const { state } = this;
     const { model } = state;
     const rows = [];
-    for (let i = 0; i < model.count; i++) if (state.isMatch(i)) rows.push(i);
+    for (let i = 0; i < model.count; i++) if (state.isMatch(i) && state.isShown(i)) rows.push(i);
     if (this.sortKey === null) return rows;
-    const values = COLUMNS.find((column) => column.key === this.sortKey).value(model, state);
+    const values = this.columns.find((column) => column.key === this.sortKey).value(model, state);
     const sign = this.falling ? -1 : 1;
     return rows.sort((a, b) => sign * ((values[a] > values[b]) - (values[a] < values[b])) || a - b);
   }
@@ -101,7 +109,7 @@ export class Table {
       class: index % 2 ? "odd" : "",
     });
     row.dataset.row = String(i);
-    for (const column of COLUMNS) {
+    for (const column of this.columns) {
       const cell = element("td", { class: `column-${column.key}` });
       const content = column.show(this.state, i);
       if (column.key === "text") cell.append(element("button", { type: "button", class: "plain" }, content || "(no text)"));
@@ -128,10 +136,10 @@ function lowered(model) {
   return model.lowered;
 }
 
-function levelCell(level) {
+function levelCell(state, row) {
   const dot = element("span", { class: "dot" });
-  dot.style.background = levelColour(level);
-  return element("span", { class: "level" }, dot, String(level));
+  dot.style.background = state.colouring.colourOf(row);
+  return element("span", { class: "level" }, dot, String(state.model.level[row]));
 }
 
 export function weightCell(weight) {

@@ -2,7 +2,6 @@
 
 import { ancestorsOf, childrenOf } from "./model.js";
 import { element, formatWeight, oneLine } from "./format.js";
-import { levelColour } from "./palette.js";
 import { VirtualRows } from "./rows.js";
 
 const ROW_HEIGHT = 30;
@@ -21,9 +20,8 @@ export class Tree {
     host.setAttribute("aria-label", "Hierarchy");
     host.tabIndex = 0;
     this.rows = new VirtualRows(host, host, ROW_HEIGHT, (index) => this.row(index), spacer);
-    state.on("filter", () => this.change());
-    state.on("time", () => this.rows.later());
-    state.on("theme", () => this.rows.later());
+    for (const kind of ["filter", "focus"]) state.on(kind, () => this.change());
+    for (const kind of ["time", "colours"]) state.on(kind, () => this.rows.later());
     state.on("selection", () => this.reveal(state.selected));
     host.addEventListener("click", (event) => this.click(event));
     host.addEventListener("keydown", (event) => this.key(event));
@@ -66,9 +64,9 @@ export class Tree {
   }
 
   listVisible() {
-    const { model } = this.state;
+    const { model, focused } = this.state;
     const visible = [];
-    const pending = model.roots.slice().reverse();
+    const pending = focused < 0 ? model.roots.slice().reverse() : [focused];
     while (pending.length) {
       const row = pending.pop();
       if (this.kept && !this.kept[row]) continue;
@@ -98,9 +96,10 @@ export class Tree {
       "aria-expanded": children ? String(this.isOpen(i)) : null,
     });
     item.dataset.row = String(i);
-    item.style.paddingInlineStart = `${8 + 18 * Math.min(DEEPEST_INDENT, model.level[i])}px`;
+    const indent = model.level[i] - (state.focused < 0 ? 0 : model.level[state.focused]);
+    item.style.paddingInlineStart = `${8 + 18 * Math.min(DEEPEST_INDENT, indent)}px`;
     const dot = element("span", { class: "dot" });
-    dot.style.background = levelColour(model.level[i]);
+    dot.style.background = state.colouring.colourOf(i);
     item.append(
       element("span", { class: "caret", "aria-hidden": "true" }, children ? "›" : ""),
       dot,

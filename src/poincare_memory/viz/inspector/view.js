@@ -1,13 +1,15 @@
 // From the disk to the screen: an isometry (panning) followed by a magnification (zooming).
 
-import { IDENTITY, compose, dragging, insideRim, moveAll, moved, towardsCentre } from "./geometry.js";
+import { IDENTITY, compose, dragging, insideRim, moveAll, moved, towardsCentre, translation } from "./geometry.js";
 
 const MARGIN = 14;
 const LARGEST_MAGNIFICATION = 60;
 
 export class View {
-  constructor(count) {
-    this.isometry = IDENTITY;
+  constructor(model) {
+    const { count } = model;
+    this.home = homeOf(model);
+    this.isometry = this.home;
     this.magnification = 1;
     this.shiftX = 0;
     this.shiftY = 0;
@@ -86,9 +88,15 @@ export class View {
   }
 
   reset() {
-    this.isometry = IDENTITY;
+    this.isometry = this.home;
     this.magnification = 1;
     this.shiftX = 0;
     this.shiftY = 0;
   }
+}
+
+// One tree is seen from its root, several and directions from the centre of the disk.
+function homeOf({ config, roots, x, y }) {
+  if (config.layout !== "structural" || roots.length !== 1) return IDENTITY;
+  return translation(-x[roots[0]], -y[roots[0]]);
 }
