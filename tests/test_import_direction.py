@@ -99,6 +99,10 @@ store.merging
 store.past
 store.persisting
 store.identity
+store.waiting
+store.turns
+store.connections
+store.following
 store.livefile
 store.reembedding
 store.live

@@ -5,28 +5,31 @@ from __future__ import annotations
 import time
 import traceback
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
 from typing import Any
 
 from crash.workload import open_memory
 
 
-def writer(path: str, name: str, end: float, told: Connection) -> None:
+def writer(path: str, name: str, start: Barrier, seconds: float, told: Connection) -> None:
     """Add numbered memories, and count in one that all writers share; tells how many of each."""
     try:
-        told.send(_write(path, name, end))
+        told.send(_write(path, name, start, seconds))
     except BaseException:
         told.send(traceback.format_exc())
 
 
-def _write(path: str, name: str, end: float) -> dict[str, Any]:
+def _write(path: str, name: str, start: Barrier, seconds: float) -> dict[str, Any]:
     added = counted = 0
     slowest = 0.0
     with open_memory(path) as memory:
+        start.wait()
+        end = time.monotonic() + seconds
         while time.monotonic() < end or not (added and counted):
-            start = time.monotonic()
+            began = time.monotonic()
             memory.add(f"note {added} of {name}", id=f"{name}-{added}", parent="shared")
             added += 1
-            slowest = max(slowest, time.monotonic() - start)
+            slowest = max(slowest, time.monotonic() - began)
             with memory.transaction():
                 total = memory.get("shared").meta["total"]
                 memory.update("shared", meta={"total": total + 1, "by": name})
@@ -38,19 +41,21 @@ def _write(path: str, name: str, end: float) -> dict[str, Any]:
     return {"added": added, "counted": counted, "slowest": slowest}
 
 
-def reader(path: str, names: list[str], end: float, told: Connection) -> None:
+def reader(path: str, names: list[str], start: Barrier, seconds: float, told: Connection) -> None:
     """Look again and again; tells how often, or what was wrong."""
     try:
-        told.send(_read(path, names, end))
+        told.send(_read(path, names, start, seconds))
     except BaseException:
         told.send(traceback.format_exc())
 
 
-def _read(path: str, names: list[str], end: float) -> dict[str, Any]:
+def _read(path: str, names: list[str], start: Barrier, seconds: float) -> dict[str, Any]:
     looks, total, changes = 0, 0, 0
     last = dict.fromkeys(names, -1)
     with open_memory(path) as memory:
-        while time.monotonic() < end:
+        start.wait()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end or not looks:
             known = memory.ids
             for name in names:
                 numbers = [int(id.split("-")[1]) for id in known if id.startswith(f"{name}-")]

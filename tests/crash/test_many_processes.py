@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 import sys
-import time
 
 import pytest
 
@@ -25,9 +24,9 @@ def test_no_write_is_lost_and_readers_see_every_commit_in_order(tmp_path, second
     with open_memory(path) as memory:
         memory.add("shared", id="shared", meta={"total": 0})
     names = ["one", "two"]
-    end = time.monotonic() + seconds + 1
-    jobs = [(company.writer, (str(path), name, end)) for name in names]
-    jobs += [(company.reader, (str(path), names, end))] * 3
+    start = context.Barrier(5)  # all have the store open: a loaded machine may take its time
+    jobs = [(company.writer, (str(path), name, start, seconds)) for name in names]
+    jobs += [(company.reader, (str(path), names, start, seconds))] * 3
     children, inlets = [], []
     for target, arguments in jobs:
         inlet, outlet = context.Pipe(duplex=False)

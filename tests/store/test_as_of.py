@@ -110,6 +110,48 @@ def test_versions_stand_from_when_they_were_recorded_till_they_were_replaced(tmp
         each.close()
 
 
+def test_metadata_changed_in_place_makes_a_version(tmp_path):
+    clock = Clock()
+    with opened(tmp_path / "m.db", clock, history=True) as mem:
+        mem.add("note", id="a", meta={"n": 0})
+        clock.at(2)
+        with mem.transaction():  # one commit, one version
+            mem.get("a").meta["n"] = 1
+            mem.update("a", text="other")
+        clock.at(3)
+        mem.get("a").meta["n"] = 2
+        clock.at(4)
+        assert len(mem) == 1  # notices
+        versions = mem.history("a")
+        assert [(v.record.text, v.record.meta["n"]) for v in versions] == [
+            ("note", 0),
+            ("other", 1),
+            ("other", 2),
+        ]
+        assert [v.replaced_at for v in versions] == [START + 2 * HOUR, START + 4 * HOUR, None]
+        assert mem.search("note", as_of=START + HOUR)[0].record.meta == {"n": 0}
+        assert mem.search("note", as_of=START + 3 * HOUR)[0].record.meta == {"n": 1}
+
+
+def test_versions_are_kept_by_all_once_one_asked_for_them(tmp_path):
+    """Also by a process that had the file open before, in the edit that follows and in one that waited for its turn."""
+    clock = Clock()
+    path = tmp_path / "m.db"
+    early, idle = opened(path, clock), opened(path, clock)
+    early.add("before", id="a")
+    assert early.history("a")[0].record.text == "before"
+    clock.at(1)
+    late = opened(path, clock, history=True)
+    early.update("a", text="between")  # the first call of it since
+    clock.at(3)
+    idle.remove("a")
+    for mem in (early, idle, late):
+        assert [v.record.text for v in mem.history("a")] == ["before", "between"]
+        assert [v.replaced_at for v in mem.history("a")] == [START + HOUR, START + 3 * HOUR]
+        assert mem.search("between", as_of=START + 2 * HOUR)[0].text == "between"
+        mem.close()
+
+
 def test_without_versions_there_is_the_present_one(tmp_path):
     clock = Clock()
     for mem in (Memory(CheapEmbedder(), clock=clock), opened(tmp_path / "m.db", clock)):

@@ -180,7 +180,7 @@ def test_a_policy_that_is_passed_is_used_and_not_written(tmp_path):
 def test_bad_options_make_no_file(tmp_path, options, error):
     with pytest.raises(error):
         opened(tmp_path / "m.db", **options)
-    assert not [file for file in tmp_path.iterdir() if file.stat().st_size]
+    assert os.listdir(tmp_path) == []
 
 
 def test_what_is_not_there_or_not_ours(tmp_path):
@@ -237,16 +237,6 @@ def test_an_empty_file_becomes_a_store_and_a_bare_database_too(tmp_path):
         mem.add("one")
 
 
-def test_no_file_is_written_where_that_is_forbidden(tmp_path):
-    path = tmp_path / "m.db"
-    filled(opened(path)).close()
-    if os.geteuid() == 0:
-        pytest.skip("root may write everywhere")
-    os.chmod(path, 0o400)
-    with pytest.raises(StoreWriteError):
-        opened(path)
-
-
 # --- whole or not at all ------------------------------------------------------------------------------
 
 
@@ -294,7 +284,7 @@ def test_edits_wait_for_another_writer_then_say_so(tmp_path):
         start = time.monotonic()
         with pytest.raises(StoreBusyError, match="another process kept its turn"):
             impatient.add("two")
-        assert 0.04 < time.monotonic() - start < 2
+        assert time.monotonic() - start > 0.04
         assert impatient.ids == []
     impatient.add("two", id="two")
     assert mem.ids == ["one", "two"]
@@ -317,17 +307,94 @@ def test_a_value_that_the_file_cannot_hold_changes_nothing(tmp_path):
 # --- accesses and metadata changed in place -----------------------------------------------------------
 
 
-def test_metadata_changed_in_place_is_written_with_the_next_change(tmp_path):
-    mem = filled(opened(tmp_path / "m.db"))
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda mem: mem.add("one"),
+        lambda mem: mem.search("leg", k=1, touch=False),
+        lambda mem: mem.get("arm"),
+        lambda mem: len(mem),
+        lambda mem: mem.close(),
+    ],
+)
+def test_metadata_changed_in_place_is_written_at_the_next_call(tmp_path, call):
+    mem, other = filled(opened(tmp_path / "m.db")), opened(tmp_path / "m.db")
+    mem.get("leg").meta["side"] = ["left"]  # held by nobody afterwards
+    len(mem)
+    assert other.get("leg").meta == {"side": ["left"]}
     held = mem.get("leg").meta
-    held["side"] = ["left"]
-    mem.add("one")
-    with opened(tmp_path / "m.db") as other:
-        assert other.get("leg").meta == {"side": ["left"]}
-    held["side"].append("right")  # the same dict, after it was written once
+    held["side"].append("right")  # deep inside, after it was written once
+    call(mem)
+    assert other.get("leg").meta == {"side": ["left", "right"]}
+    assert Memory.load(tmp_path / "m.db", embedder=CheapEmbedder()).get("leg").meta == held
     mem.close()
-    with opened(tmp_path / "m.db") as other:
-        assert other.get("leg").meta == {"side": ["left", "right"]}
+    other.close()
+
+
+def test_reading_metadata_writes_nothing(tmp_path):
+    mem = filled(opened(tmp_path / "m.db"))
+    mem.get("leg").meta["x"] = 1
+    len(mem)
+    statements: list[str] = []
+    mem._store.columns.file._connections.writer.set_trace_callback(statements.append)
+    held = [record.meta for record in mem]
+    assert [len(mem), held[0]] == [5, {"n": 1}]
+    mem.search("leg", k=2, touch=False)
+    assert statements == []
+    mem.close()
+
+
+def test_metadata_changed_by_two(tmp_path):
+    """Who wrote first, wins; what the other process did to the rest of a memory is no reason to lose it."""
+    mem, other = filled(opened(tmp_path / "m.db")), opened(tmp_path / "m.db")
+    held = mem.get("body").meta
+    held["here"] = True
+    other.update("body", text="whole body")
+    assert len(mem) == 5
+    assert (mem.get("body").text, mem.get("body").meta) == ("whole body", {"n": 1, "here": True})
+    assert other.get("body").meta == {"n": 1, "here": True}
+    held["here"] = False
+    other.update("body", meta={"n": 2})
+    assert mem.get("body").meta == other.get("body").meta == {"n": 2}
+    mem.add("one")
+    assert mem.get("body").meta == other.get("body").meta == {"n": 2}
+    mem.close()
+    other.close()
+
+
+def test_what_waits_is_written_later_while_another_process_writes(tmp_path):
+    mem, other = filled(opened(tmp_path / "m.db", busy_timeout=600)), opened(tmp_path / "m.db")
+    with other.transaction():
+        mem.get("leg").meta["x"] = 1
+        assert len(mem) == 5  # does not wait for the turn
+    deadline = time.monotonic() + 30
+    while other.get("leg").meta != {"x": 1} and time.monotonic() < deadline:
+        len(mem)
+    assert other.get("leg").meta == {"x": 1}
+    mem.close()
+    other.close()
+
+
+def test_metadata_that_cannot_be_written_stops_no_search_but_every_edit(tmp_path, caplog):
+    mem = filled(opened(tmp_path / "m.db"))
+    mem.get("leg").meta["bad"] = {1, 2}
+    with caplog.at_level(logging.WARNING, "poincare_memory"):
+        assert mem.search("leg", k=1, touch=False)[0].id == "leg"
+        assert len(mem) == 5
+    assert len(caplog.records) == 1
+    assert "'leg'" in caplog.text
+    for edit in (
+        lambda: mem.add("more"),
+        lambda: mem.link("leg", None),
+        lambda: setattr(mem, "inherit", 0.5),
+    ):
+        with pytest.raises(TypeError, match=r"'leg'.*bad"):
+            edit()
+    assert mem.parent("leg") == "body"
+    mem.get("leg").meta["bad"] = 3
+    mem.close()
+    with opened(tmp_path / "m.db") as again:
+        assert (again.get("leg").meta, again.inherit, len(again)) == ({"bad": 3}, 0.25, 5)
 
 
 def test_metadata_that_was_replaced_is_not_written_over_what_replaced_it(tmp_path):
@@ -351,7 +418,7 @@ def test_metadata_that_nobody_holds_is_not_kept_track_of(tmp_path):
     assert mem.get("arm").meta == {}
     mem.add("one")
     file = mem._store.columns.file
-    assert [meta is held for meta in file._metas.values()] == [True]
+    assert [meta is held for meta, _ in file.waiting._metas.values()] == [True]
     mem.close()
 
 
@@ -373,17 +440,15 @@ def test_accesses_add_up(tmp_path):
 
 
 def test_accesses_are_written_when_there_are_many(tmp_path, monkeypatch):
-    monkeypatch.setattr("poincare_memory.store.livefile.FLUSH_AFTER_MEMORIES", 4)
-    mem = filled(opened(tmp_path / "m.db"))
+    monkeypatch.setattr("poincare_memory.store.waiting.FLUSH_AFTER_MEMORIES", 4)
+    mem = filled(opened(tmp_path / "m.db", busy_timeout=600))
     other = opened(tmp_path / "m.db")
     mem.search("leg", k=3)
     assert other.stats()["accesses"] == 0
     mem.search("leg", k=5)
     assert other.stats()["accesses"] == 8
     with other.transaction():  # no turn to write now: the search does not wait
-        start = time.monotonic()
         mem.search("leg", k=5)
-        assert time.monotonic() - start < 1
     mem.close()
     assert other.stats()["accesses"] == 13
     other.close()

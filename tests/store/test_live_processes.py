@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-import traceback
-import warnings
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -22,6 +19,7 @@ import pytest
 
 from poincare_memory import Memory
 from poincare_memory.store import StoreClosedError, sql
+from store.children import in_child
 from store.snapshots import contents
 from store.table_embedder import CheapEmbedder
 
@@ -76,7 +74,7 @@ print(json.dumps(mine))
 
 READER = """
 end, looks, errors = time.monotonic() + float(sys.argv[3]), 0, []
-while time.monotonic() < end:
+while time.monotonic() < end or looks <= 10:
     ids = mem.ids
     for hit in mem.search("text", k=5, touch=False):
         if not hit.text:
@@ -209,23 +207,28 @@ def test_a_log_that_was_cut_is_made_up_for_by_comparing(tmp_path: Path, monkeypa
         a.add(f"text {i}", id=str(i), parent=str(i - 10))
     a.remove("29")
     a.update("3", text="other")
-    assert sql.first_change(a._store.columns.file._writer) > 10
+    assert sql.first_change(a._store.columns.file._connections.writer) > 10
     assert contents(b) == contents(a)
     a.close()
     b.close()
 
 
-@pytest.mark.parametrize("busy", [False, True])
-def test_noticing_nothing_is_cheap(tmp_path: Path, busy: bool) -> None:
+@pytest.mark.parametrize("holding", [False, True], ids=["plain", "with metadata handed out"])
+def test_noticing_nothing_is_cheap(tmp_path: Path, holding: bool) -> None:
     mem = opened(tmp_path / "m.db")
-    mem.add("one", id="one")
+    mem.add_many({"text": f"text {i}", "id": str(i), "meta": {"n": i, "tags": ["a"]}} for i in range(10))
+    held = [mem.get(str(i)).meta for i in range(10 if holding else 0)]
+    assert len(held) in (0, 10)
     look = mem._store.look
-    best = min(timed(look) for _ in range(20))
+    deadline = time.monotonic() + 30  # the best of many short tries: other processes want the processor too
+    best = 1.0
+    while best >= 20e-6 and time.monotonic() < deadline:
+        best = min(best, *(timed(look) for _ in range(20)))
     mem.close()
     assert best < 20e-6
 
 
-def timed(call: Callable[[], object], count: int = 200) -> float:
+def timed(call: Callable[[], object], count: int = 50) -> float:
     start = time.perf_counter()
     for _ in range(count):
         call()
@@ -233,25 +236,6 @@ def timed(call: Callable[[], object], count: int = 200) -> float:
 
 
 # --- fork ---------------------------------------------------------------------------------------------
-
-
-def in_child(work: Callable[[], None]) -> int:
-    """Wait status of a forked child that did `work`; 0 when it went well."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that the process has threads
-        pid = os.fork()
-    if pid == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(20)
-        code = 1
-        try:
-            work()
-            code = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(code)
-    return os.waitpid(pid, 0)[1]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

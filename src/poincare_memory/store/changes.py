@@ -104,13 +104,17 @@ class ClosedFile:
     closed = True
     keeps_versions = False
 
+    @property
+    def waiting(self) -> ClosedFile:
+        return self
+
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise StoreClosedError("this memory was closed")
 
     notice = begin = commit = end = versions = standing = backup = compact = identity_of = check_identity = (
         _refuse
     )
-    flush = touched = flush_if_due = add_pending = forget = forget_meta = _refuse
+    flush = touched = flush_if_due = add_to = forget = replaced_meta = _refuse
 
     def handed_out(self, order: int, meta: dict[str, Any]) -> None:
         pass

@@ -383,7 +383,7 @@ class Columns(Arrays):
         if self.undo is not None and self.lock.written_by_me():
             self.undo.keep_meta(meta)
         if self.file is not None:
-            self.file.handed_out(int(self.order[row]), meta)
+            self.file.waiting.handed_out(int(self.order[row]), meta)
         return meta
 
     def record(self, row: int) -> StoredRecord:
@@ -432,7 +432,7 @@ class Columns(Arrays):
             self.last_accessed[rows] = now
             self.changed()
             if self.file is not None:
-                self.file.touched(orders[there].tolist(), now, self.undo)
+                self.file.waiting.touched(orders[there].tolist(), now, self.undo)
         if self.file is not None:
             self.file.flush_if_due(self)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,12 +21,15 @@ from ..retrieval.cones import DEFAULT_K
 from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
 from . import sql
-from .archive import SETTINGS_IN_FILES, config_of, embedder_of, empty_store
+from .archive import SETTINGS_IN_FILES, config_of, embedder_of, empty_store, fill
+from .connections import refuse_orphaned
 from .errors import StoreBusyError, StoreWriteError
-from .identity import EMBEDDER, difference, from_text, identity_of, to_text
-from .livefile import LiveFile, adopt, refuse_orphaned, take_turn
-from .reembedding import reembed as reembed_file
+from .identity import EMBEDDER, Identity, difference, from_text, identity_of, to_text
+from .livefile import LiveFile
+from .reembedding import Placeholder, reembed_all
+from .sqlite import archive_in
 from .state import SETTINGS, Store
+from .turns import adopt, turn
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -75,26 +78,26 @@ def open_store(
         raise ValueError(f"{file}: expected a file, found something else")
     if not file.parent.is_dir():
         raise FileNotFoundError(f"{file.parent}: no such folder")
+    if file.exists() and not os.access(file, os.W_OK):
+        raise StoreWriteError(
+            f"{file}: cannot be opened for writing (the file is read-only); Memory.load reads it"
+        )
     refuse_orphaned(file)
+    blank = _new_store(embedder, decay, settings)  # what is wrong with it is said before a file is made
     try:
         writer = sql.connect(file, "rwc" if create else "rw", timeout=patience)
     except sqlite3.OperationalError as error:
         raise StoreWriteError(f"{file}: cannot be opened for writing ({error})") from error
     try:
-        config = _prepared(writer, file, embedder, decay, synchronous, patience, settings, create)
-        if history and not sql.keeps_versions(writer):
-            take_turn(lambda: writer, str(file), patience, threading.Lock())
-            if not sql.keeps_versions(writer):
-                sql.keep_versions(writer)
-            sql.commit(writer)
-        used = embedder_of(config, embedder)
-        if _settle_embedder(writer, str(file), patience, config, used, reembed, progress):
-            config = sql.read_config(writer, str(file))
-        store = empty_store(config, str(file), embedder=used, decay=decay, clock=clock)
-        _compare_settings(store, settings, str(file))
-        live = LiveFile(file, synchronous, patience)
-        live.decay_is_ours = decay is not None
-        live.attach(store, writer)
+        opening = Opening(file, writer, synchronous, patience)
+        if not sql.parts(writer):
+            if not create:
+                raise ValueError(f"{file}: not a memory store: it is empty")
+            opening.make(blank)
+        opening.check(embedder, settings, history, reembed)
+        opening.prepare(history, progress)
+        store = empty_store(opening.config(), str(file), embedder=opening.embedder, decay=decay, clock=clock)
+        LiveFile(file, synchronous, patience, decay_is_ours=decay is not None).attach(store, writer)
     except sqlite3.OperationalError as error:
         writer.close()
         if sql.is_busy(error):
@@ -111,51 +114,103 @@ def open_store(
     return store
 
 
-def _prepared(
-    writer: sqlite3.Connection,
-    file: Path,
-    embedder: Embedder | None,
-    decay: DecayPolicy | None,
-    synchronous: str,
-    patience: float,
-    settings: Mapping[str, Any],
-    create: bool,
-) -> dict[str, Any]:
-    """Config of the file, once it is a live store; made where there was none."""
-    parts = sql.parts(writer)
-    if parts and not sql.is_store(writer):
-        raise ValueError(f"{file}: not opened, because it is another application's database")
-    if not parts:
-        if not create:
-            raise ValueError(f"{file}: not a memory store: it is empty")
-        _make(writer, file, _new_store(embedder, decay, settings), synchronous, patience)
-    strange = sql.foreign_parts(writer)
-    if strange:
-        raise ValueError(f"{file}: not opened, because {strange[0]!r} in its schema is not of our making")
-    _use_log(writer, file, synchronous)
-    adopt(writer, str(file), patience)
-    return sql.read_config(writer, str(file))
+class Opening:
+    """The steps from a file to one that can be used live; nothing is changed in a file before all of it was checked."""
 
+    embedder: Embedder
+    _identity: Identity
+    _differs: str | None  # how the embedder differs from the one that was used
 
-def _make(writer: sqlite3.Connection, file: Path, store: Store, synchronous: str, patience: float) -> None:
-    sql.small_pages(writer)
-    _use_log(writer, file, synchronous)
-    take_turn(lambda: writer, str(file), patience, threading.Lock())
-    try:
-        if not sql.parts(writer):  # no other process was quicker
-            sql.create(writer, config_of(store))
-            sql.guard(writer)
-        sql.commit(writer)
-    finally:
-        sql.roll_back(writer)
+    def __init__(self, file: Path, writer: sqlite3.Connection, synchronous: str, patience: float) -> None:
+        self._where = str(file)
+        self._writer = writer
+        self._synchronous = synchronous
+        self._patience = patience
 
+    def config(self) -> dict[str, Any]:
+        return sql.read_config(self._writer, self._where)
 
-def _use_log(writer: sqlite3.Connection, file: Path, synchronous: str) -> None:
-    mode = sql.write_ahead(writer, synchronous)
-    if mode != "wal":
-        raise StoreWriteError(
-            f"{file}: this file system cannot hold a write-ahead log (journal mode {mode!r}); use a local disk"
-        )
+    def make(self, blank: Store) -> None:
+        """An empty store in an empty file."""
+        sql.small_pages(self._writer)
+        self._use_log()
+        with self._turn():
+            if not sql.parts(self._writer):  # no other process was quicker
+                sql.create(self._writer, config_of(blank))
+                sql.guard(self._writer)
+
+    def check(
+        self, embedder: Embedder | None, settings: Mapping[str, Any], history: bool, reembed: bool
+    ) -> None:
+        """Refuse what is no good store, or another one than was asked for.
+
+        Records are read here only where the file is about to be changed; else taking them in checks them.
+        """
+        writer, where = self._writer, self._where
+        if not sql.is_store(writer):
+            raise ValueError(f"{where}: not opened, because it is another application's database")
+        strange = sql.foreign_parts(writer)
+        if strange:
+            raise ValueError(
+                f"{where}: not opened, because {strange[0]!r} in its schema is not of our making"
+            )
+        config = self.config()
+        self.embedder = embedder_of(config, embedder)
+        self._identity = identity_of(self.embedder)
+        self._differs = self._difference(config)
+        if self._differs and not reembed:
+            raise ValueError(
+                f"{where}: its memories were embedded by another embedder: {self._differs}. Pass the one that was "
+                "used, or reembed=True to embed every text anew"
+            )
+        dim = sql.checked_dim(config, where)
+        store = empty_store(config, where, embedder=Placeholder(dim), decay=NoDecay(), clock=None)
+        _compare_settings(store, settings, where)
+        if self._differs or not sql.is_live(writer) or (history and not sql.keeps_versions(writer)):
+            with sql.snapshot(writer):
+                fill(store, archive_in(writer, where), where)
+
+    def prepare(self, history: bool, progress: Progress) -> None:
+        """Make it a live file, with what was asked for."""
+        writer = self._writer
+        self._use_log()
+        if not sql.is_live(writer):
+            adopt(writer, self._where, self._patience)
+        if history and not sql.keeps_versions(writer):
+            with self._turn():
+                if not sql.keeps_versions(writer):
+                    sql.keep_versions(writer)
+        if self._differs:
+            reembed_all(writer, self._where, self._patience, self.embedder, self._identity, progress)
+        elif self._is_unknown():
+            with self._turn():
+                sql.put_info(writer, EMBEDDER, to_text(self._identity))
+
+    def _difference(self, config: Mapping[str, Any]) -> str | None:
+        noted = self._noted()
+        if noted is not None:
+            return difference(noted, self._identity)
+        used = {"class": "", "parameters": config.get("embedder"), "fingerprint": None}
+        return difference(used, {**self._identity, "parameters": embedder_spec(self.embedder)})
+
+    def _noted(self) -> Identity | None:
+        known = "pm_info" in sql.parts(self._writer)
+        return from_text(sql.info(self._writer, EMBEDDER)) if known else None
+
+    def _is_unknown(self) -> bool:
+        noted = self._noted()
+        return noted is None or (noted["fingerprint"] is None and self._identity["fingerprint"] is not None)
+
+    def _turn(self) -> AbstractContextManager[None]:
+        return turn(self._writer, self._where, self._patience)
+
+    def _use_log(self) -> None:
+        mode = sql.write_ahead(self._writer, self._synchronous)
+        if mode != "wal":
+            raise StoreWriteError(
+                f"{self._where}: this file system cannot hold a write-ahead log (journal mode {mode!r}); "
+                "use a local disk"
+            )
 
 
 def _new_store(embedder: Embedder | None, decay: DecayPolicy | None, settings: Mapping[str, Any]) -> Store:
@@ -167,36 +222,6 @@ def _new_store(embedder: Embedder | None, decay: DecayPolicy | None, settings: M
         clock=utcnow,
         **wanted,
     )
-
-
-def _settle_embedder(
-    writer: sqlite3.Connection,
-    where: str,
-    patience: float,
-    config: Mapping[str, Any],
-    embedder: Embedder,
-    reembed: bool,
-    progress: Progress,
-) -> bool:
-    """Make sure that the vectors of the file are this embedder's; True where they were made anew."""
-    now = identity_of(embedder)
-    noted = from_text(sql.info(writer, EMBEDDER))
-    used = noted or {"class": "", "parameters": config.get("embedder"), "fingerprint": None}
-    known = now if noted else {**now, "parameters": embedder_spec(embedder)}
-    differs = difference(used, known)
-    if differs is None:
-        if noted is None or (noted["fingerprint"] is None and now["fingerprint"] is not None):
-            take_turn(lambda: writer, where, patience, threading.Lock())
-            sql.put_info(writer, EMBEDDER, to_text(now))
-            sql.commit(writer)
-        return False
-    if not reembed:
-        raise ValueError(
-            f"{where}: its memories were embedded by another embedder: {differs}. Pass the one that was used, or "
-            "reembed=True to embed every text anew"
-        )
-    reembed_file(writer, where, patience, embedder, now, progress)
-    return True
 
 
 def _compare_settings(store: Store, settings: Mapping[str, Any], where: str) -> None:

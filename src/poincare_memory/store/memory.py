@@ -947,7 +947,11 @@ class Memory(AsyncTwins):
         """A memory that lives in a file: what an edit returned from, is on disk.
 
         Several processes may have the same file open: writers queue, and each sees what the others wrote at its
-        next call. The file is one of format 1 with tables of ours beside it, so `load` reads it too.
+        next call. The file is one of format 1 with tables of ours beside it, so `load` reads it too. A file that is
+        no good store, or another than was asked for, is left as it is.
+
+        A record's `meta` that is changed in place is written at the next call of anything (where thousands of such
+        dicts are held: some calls later). If another process wrote that memory's metadata first, its change stands.
 
         Parameters
         ----------

@@ -156,7 +156,7 @@ class Plan:
         deepest_first = self.leaving[np.argsort(-columns.level[self.leaving], kind="stable")]
         for row in deepest_first.tolist():
             if columns.file is not None:
-                columns.file.forget(int(columns.order[row]))
+                columns.file.waiting.forget(int(columns.order[row]))
             columns.free(np.array([row], np.int32))
 
     def _make_new(self) -> None:
@@ -180,17 +180,17 @@ class Plan:
         undo.keep(old, ("text", "meta", "access_count", "recorded_at", "pinned", "aged_from", *TIMES))
         for row, text, meta in zip(rows.tolist(), self.texts, self.metas, strict=True):
             columns.texts[row] = text
-            if columns.metas[row] != meta and (columns.metas[row] or meta):
+            if columns.metas[row] == meta or not (columns.metas[row] or meta):
+                continue
+            if columns.file is None or columns.file.waiting.replaced_meta(int(columns.order[row]), meta):
                 columns.metas[row] = meta
-                if columns.file is not None:
-                    columns.file.forget_meta(int(columns.order[row]))
         for name in TIMES:
             getattr(columns, name)[rows] = self.times[name]
         columns.access_count[rows] = self.counts
         columns.recorded_at[rows], columns.pinned[rows] = self.recorded_at, self.pinned
         columns.set_age(rows)
         if columns.file is not None:
-            columns.file.add_pending(columns, rows)
+            columns.file.waiting.add_to(columns, rows)
 
     def _attach(self, moving: NDArray[np.intp], rest: Rows, last: int) -> None:
         """Give new and moved rows their parents, each at its place among its siblings."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..embed.specs import embedder_spec
-from ..temporal.instants import iso, optional_iso
+from ..temporal.instants import optional_iso
 from ..temporal.specs import policy_spec
 from . import sql
 from .archive import EXTRAS, SETTINGS_IN_FILES, fields_of
@@ -28,14 +28,14 @@ def persist(
     columns: Columns,
     undo: UndoLog,
     store: Store,
-    pending: Mapping[int, list[int]],
     moment: int | None,
-) -> None:
-    """Write every memory that came, changed or went, the settings that were set, and the pending accesses.
+) -> list[int]:
+    """Write every memory that came, changed or went, and the settings that were set.
 
     Under the columns' write lock, inside a transaction of the file. Where a `moment` is given, what is replaced or
-    removed is kept as a version that stood until then.
+    removed is kept as a version that stood until then; the `pos` of all that were are returned.
     """
+    versioned: list[int] = []
     gone = [
         order
         for order, mark in undo.marks.items()
@@ -43,7 +43,8 @@ def persist(
     ]
     if moment is not None and undo.marks:
         changed = _live_rows(columns, undo, False, VALUES | PARENT | POINT | EMBEDDING | EXTRA)
-        sql.put_versions(connection, [*gone, *columns.order[changed].tolist()], moment)
+        versioned = [*gone, *columns.order[changed].tolist()]
+        sql.put_versions(connection, versioned, moment)
     if gone:
         _expect(sql.delete(connection, gone), len(gone))
         sql.put_info(connection, "next_pos", columns.last_order() + 1)
@@ -52,11 +53,7 @@ def persist(
         _update_changed(connection, columns, undo, store)
     if undo.settings:
         sql.put_config(connection, _config(undo.settings))
-    sql.add_accesses(connection, accesses(pending))
-
-
-def accesses(pending: Mapping[int, list[int]]) -> Iterator[tuple[int, str, int]]:
-    return ((count, iso(last), pos) for pos, (count, last) in pending.items())
+    return versioned
 
 
 def _config(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from ..temporal.policies import NoDecay
 from . import sql
 from .archive import empty_store
 from .identity import EMBEDDER, Identity, to_text
-from .livefile import take_turn
 from .merging import merge
 from .placement import place, points
+from .turns import take_turn
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -30,7 +30,7 @@ BATCH: Final = 256  # texts a call of the embedder
 BLOCK: Final = 4096  # records a call of SQLite
 
 
-class _Placeholder:
+class Placeholder:
     """Stands for the embedder of old, which is not asked any more."""
 
     def __init__(self, dim: int) -> None:
@@ -40,7 +40,7 @@ class _Placeholder:
         raise RuntimeError("the embedder of old is not asked while its vectors are replaced")
 
 
-def reembed(
+def reembed_all(
     connection: sqlite3.Connection,
     where: str,
     patience: float,
@@ -75,7 +75,7 @@ def reembed(
 def _store_in(connection: sqlite3.Connection, where: str) -> Store:
     config = sql.read_config(connection, where)
     dim = sql.checked_dim(config, where)
-    placeholder = _Placeholder(dim)
+    placeholder = Placeholder(dim)
     store = empty_store(config, where, embedder=placeholder, decay=NoDecay(), clock=None)
     merge(store, sql.read_live(connection, dim, where), (), where)
     return store

@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from .archive import EXTRAS, Floats
 from .digests import record_digest, settings_digest
-from .schema import DIGEST_TABLES, DIGEST_TRIGGERS, HISTORY_PARTS, LIVE_TABLES, LIVE_TRIGGERS, SCHEMA
+from .schema import (
+    CONFIGURED,
+    DIGEST_TABLES,
+    DIGEST_TRIGGERS,
+    HISTORY_PARTS,
+    LIVE_TABLES,
+    LIVE_TRIGGERS,
+    SCHEMA,
+)
 
 PAGE_SIZE: Final = 32768  # of saved files: a record with its vectors is several kilobytes
 LIVE_PAGE_SIZE: Final = 4096  # of live files: a small write touches few, small pages
@@ -553,6 +561,12 @@ def make_live(connection: sqlite3.Connection) -> None:
 _OURS: Final = LIVE_TABLES | DIGEST_TABLES | LIVE_TRIGGERS | DIGEST_TRIGGERS
 
 
+def is_live(connection: sqlite3.Connection) -> bool:
+    """Whether it has a write-ahead log and all tables and triggers of ours."""
+    mode: str = connection.execute("PRAGMA journal_mode").fetchone()[0]
+    return mode == "wal" and _OURS.keys() <= parts(connection)
+
+
 def foreign_parts(connection: sqlite3.Connection) -> list[str]:
     """Names of triggers that are not ours, and of tables of format 1 that are not plain tables.
 
@@ -591,6 +605,9 @@ def keep_versions(connection: sqlite3.Connection) -> None:
     """From now on there is room for what records were."""
     for statement in HISTORY_PARTS.values():
         connection.execute(statement)
+    connection.execute(
+        f"INSERT INTO pm_change (kind, id) VALUES ({CONFIGURED}, 'history')"
+    )  # others have to know
 
 
 def keeps_versions(connection: sqlite3.Connection) -> bool:

@@ -140,7 +140,7 @@ def load(
 
     def store_from(connection: sqlite3.Connection) -> Store:
         with sql.snapshot(connection):
-            return store_of(_read(connection, where), where, embedder=embedder, decay=decay, clock=clock)
+            return store_of(archive_in(connection, where), where, embedder=embedder, decay=decay, clock=clock)
 
     try:
         store = _read_at_rest(file, store_from)
@@ -186,7 +186,8 @@ def _at_rest(file: Path) -> tuple[int, ...] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def _read(connection: sqlite3.Connection, where: str) -> Archive:
+def archive_in(connection: sqlite3.Connection, where: str) -> Archive:
+    """What a file holds, read along with what is asked of it."""
     if not sql.is_store(connection):
         raise ValueError(f"{where}: not a memory store: it has no tables config and records")
     config = sql.read_config(connection, where)

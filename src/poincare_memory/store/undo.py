@@ -150,7 +150,7 @@ class UndoLog:
             self._columns.discard(kept)
             if self._columns.file is not None:
                 for order in orders:
-                    self._columns.file.forget(order)
+                    self._columns.file.waiting.forget(order)
 
         self._steps.append(take_back)
 
