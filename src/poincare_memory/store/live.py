@@ -104,6 +104,8 @@ def open_store(
             raise StoreBusyError(
                 f"{file}: another program kept it locked for {patience:g} s; not opened"
             ) from error
+        if "decode" in str(error):
+            raise ValueError(f"{file}: not a readable memory store ({error})") from error
         raise StoreWriteError(f"{file}: cannot be opened for writing ({error})") from error
     except sqlite3.DatabaseError as error:
         writer.close()
