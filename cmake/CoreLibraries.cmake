@@ -11,6 +11,7 @@ add_library(core_rows STATIC ${core_dir}/cpu.cpp ${core_dir}/rows.cpp)
 
 add_library(core_math STATIC
   ${core_dir}/ball.cpp
+  ${core_dir}/batch_scan.cpp
   ${core_dir}/blake2b.cpp
   ${core_dir}/cone_members.cpp
   ${core_dir}/cones.cpp

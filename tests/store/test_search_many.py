@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from poincare_memory import Ebbinghaus, HalfLife, Memory, NoDecay, SearchResult
+from poincare_memory._core import _kernels
 from poincare_memory.store import batches
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -89,9 +90,8 @@ def plain(hits: list[SearchResult]) -> list[Any]:
     ],
 )
 def test_the_answers_are_those_of_single_searches(
-    mem: Memory, settings: dict[str, Any], options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    mem: Memory, settings: dict[str, Any], options: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(batches, "LEAST_COUNT", 500)
     old = {name: getattr(mem, name) for name in settings}
     for name, value in settings.items():
         setattr(mem, name, value)
@@ -104,22 +104,64 @@ def test_the_answers_are_those_of_single_searches(
     assert list(map(plain, together)) == list(map(plain, alone))
 
 
-def test_the_pass_prunes(mem: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("metric", ["shell", "hyperbolic"])
+def test_one_pass_answers_all_queries(mem: Memory, monkeypatch: pytest.MonkeyPatch, metric: Any) -> None:
     """Otherwise the test above would compare scans with scans."""
-    monkeypatch.setattr(batches, "LEAST_COUNT", 500)
-    survived: list[int] = []
-    original = batches._Pass._survivors
+    answered: list[int] = []
+    original = _kernels.scan_batch
 
-    def counted(self: Any, *arguments: Any) -> Any:
-        chosen = original(self, *arguments)
-        survived.append(-1 if chosen is None else len(chosen))
-        return chosen
+    def counted(*arguments: Any) -> Any:
+        answers = original(*arguments)
+        answered.append(len(answers or ()))
+        return answers
 
-    monkeypatch.setattr(batches._Pass, "_survivors", counted)
+    monkeypatch.setattr(_kernels, "scan_batch", counted)
     monkeypatch.setattr(mem, "decay", HalfLife(200))
-    mem.search_many(QUERIES, touch=False)
-    mem.search_many(QUERIES, touch=False, metric="hyperbolic")
-    assert sum(0 < count < N // 8 for count in survived) >= 10
+    mem.search_many(QUERIES, touch=False, metric=metric)
+    without_direction = 1
+    assert answered == [len(QUERIES) - without_direction]
+    monkeypatch.setattr(batches, "PRODUCTS_AT_ONCE", 2 * N)
+    mem.search_many(QUERIES, touch=False, metric=metric)
+    assert answered[1:] == [2, 2, 2]
+
+
+def test_radii_beyond_float32_are_left_to_the_scan() -> None:
+    mem = Memory(embedder=Clusters(), clock=lambda: NOW, depth_step=30.0, metric="hyperbolic")
+    parent = None
+    for i in range(100, 140):
+        parent = mem.add(str(i), id=str(i), parent=parent)
+    options: dict[str, Any] = {"k": 5, "query_depth": 400.0, "touch": False}
+    together = mem.search_many(QUERIES, **options)
+    assert list(map(plain, together)) == [plain(mem.search(query, **options)) for query in QUERIES]
+
+
+class Asked:
+    """A policy of the user's own that counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def weight(self, now: Any, times: Any, counts: Any, valid_from: Any, valid_until: Any) -> Any:
+        self.times += 1
+        return np.linspace(0.1, 1.0, len(times))
+
+
+def test_the_users_own_code_is_asked_once_for_all_queries(
+    mem: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = Asked()
+    seen: list[str] = []
+    monkeypatch.setattr(mem, "decay", policy)
+
+    def odd(record: Any) -> bool:
+        seen.append(record.id)
+        return int(record.id) % 2 == 1
+
+    together = mem.search_many(QUERIES, k=7, filters=odd, touch=False, at_time=NOW)
+    assert policy.times == 1
+    assert len(seen) == len(set(seen)) == len(mem)
+    alone = [mem.search(query, k=7, filters=odd, touch=False, at_time=NOW) for query in QUERIES]
+    assert list(map(plain, together)) == list(map(plain, alone))
 
 
 def test_one_call_of_the_embedder_and_accesses_counted_once_a_query() -> None:

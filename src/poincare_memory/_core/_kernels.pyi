@@ -163,6 +163,29 @@ def scan_top_k(
     threads: int = 0,
     bonus: npt.NDArray[np.float64] | None = None,
 ) -> list[tuple[int, float, float, float]]: ...
+def scan_batch(
+    direction: npt.NDArray[np.float64],
+    radius: npt.NDArray[np.float64],
+    directed: npt.NDArray[np.uint8],
+    t: npt.NDArray[np.int64],
+    access_count: npt.NDArray[np.int64],
+    valid_from: npt.NDArray[np.int64],
+    valid_until: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int32] | None,
+    metric: int,
+    queries: npt.NDArray[np.float64],
+    query_radius: float,
+    products: npt.NDArray[np.float32],
+    error: float,
+    curvature: float,
+    depth_bias: float,
+    time_coef: float,
+    factors: npt.NDArray[np.float64] | None,
+    now: int,
+    log_weights: npt.NDArray[np.float64] | None,
+    k: int,
+    threads: int = 0,
+) -> list[list[tuple[int, float, float, float]]] | None: ...
 
 # maps.pxi: the row number as below, and whether a point deeper than `limit` (its largest norm, in units of the
 # ball's radius) was asked for

@@ -399,7 +399,8 @@ class Columns(Arrays):
         self._records.rebind(row, record)
 
     def records(self, rows: Rows | Sequence[int]) -> list[StoredRecord]:
-        return [self.record(row) for row in np.asarray(rows).tolist()]
+        """Live records of rows, which may repeat."""
+        return self._records.many(np.asarray(rows).tolist())
 
     def change(self, record: StoredRecord, name: str, value: Any) -> None:
         """Write one field through a record (a removed record changes only itself)."""
@@ -422,13 +423,13 @@ class Columns(Arrays):
             self.changed()
 
     def touch(self, rows: Rows, orders: NDArray[np.int64], now: int) -> None:
-        """Count an access of each row that still holds the memory with this serial number."""
+        """Count an access of each row that still holds the memory with this serial number; rows may repeat."""
         with self.lock.write():
             rows, there = self.found_again(rows, orders)
             rows = rows[there]
             if self.undo is not None:
                 self.undo.keep(rows, ("access_count", "last_accessed"), persist=False)
-            self.access_count[rows] += 1
+            np.add.at(self.access_count, rows, 1)
             self.last_accessed[rows] = now
             self.changed()
             if self.file is not None:

@@ -49,6 +49,22 @@ class HeldRecords:
                     self._sweep()
             return found
 
+    def many(self, rows: list[int]) -> list[StoredRecord]:
+        """Records of rows, which may repeat: one turn of the guard for all."""
+        by_row, columns, bind = self._by_row, self._columns, StoredRecord.bind
+        found = []
+        with self._guard:
+            for row in rows:
+                held = by_row.get(row)
+                record = None if held is None else held()
+                if record is None:
+                    record = bind(columns, row)
+                    by_row[row] = weakref.ref(record)
+                found.append(record)
+            if len(by_row) >= self._sweep_at:
+                self._sweep()
+        return found
+
     def rebind(self, row: int, record: StoredRecord) -> None:
         """A released record whose memory came back."""
         record.bind_again(row)

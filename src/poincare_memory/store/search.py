@@ -102,6 +102,19 @@ def direction_of(embedding: FloatArray) -> Float64Array | None:
     return direction if _kernels.unit_direction(embedding, direction) else None
 
 
+def directions_of(embeddings: FloatArray) -> list[Float64Array | None]:
+    """`direction_of` each row, to the bit."""
+    n, dim = embeddings.shape
+    directions, narrow = np.empty((n, dim)), np.empty((n, dim), np.float32)
+    directed = np.empty(n, np.uint8)
+    roots, rows = np.full(n, -1, np.int32), np.arange(n, dtype=np.int32)
+    _kernels.place_rows(
+        embeddings, directions, narrow, np.empty(n), np.empty(n, np.int32), roots, directed, rows,
+        1.0, 1.0, 0.0, 1.0, False, _kernels.DEFAULT_CONE_K,
+    )  # fmt: skip
+    return [row if known else None for row, known in zip(directions, directed.tolist(), strict=True)]
+
+
 # --- the best of them ---------------------------------------------------------------------------------------
 
 
@@ -121,36 +134,50 @@ def _ranked(
     hits = Ranking(store, place, factors, moment).best(
         candidates, wanted, use_index, request.k * max(1, request.oversample)
     )
-    return results_of(store, request, candidates, hits)
+    return answers_of(store, request, candidates, [hits])[0]
 
 
-def results_of(store: Store, request: Request, candidates: Candidates, hits: list[Hit]) -> Answer:
-    """What the user gets of these hits; under the read lock."""
-    columns, energies, weights = store.columns, candidates.energies, candidates.weights
+def answers_of(
+    store: Store, request: Request, candidates: Candidates, found: list[list[Hit]]
+) -> list[Answer]:
+    """What the user gets of each query's hits; under the read lock."""
     if request.min_score is not None:
-        hits = [hit for hit in hits if hit[1] >= request.min_score]
+        found = [[hit for hit in hits if hit[1] >= request.min_score] for hits in found]
     if request.diversity:
-        hits = _diverse_hits(store, request, candidates, hits)
-    record, depth = columns.record, columns.radius.item
-    rows = [hit[0] for hit in hits]
+        found = [_diverse_hits(store, request, candidates, hits) for hits in found]
+    columns = store.columns
+    every = [hit for hits in found for hit in hits]
+    rows = np.array([hit[0] for hit in every], dtype=np.int32)
     if candidates.rows is not None:
-        rows = list(map(candidates.rows.item, rows))
+        rows = candidates.rows[rows]
+    records, depths = columns.records(rows), columns.radius[rows].tolist()
     results = [
-        SearchResult(record(row), score, distance, weight, depth(row))
-        for row, (_, score, distance, weight) in zip(rows, hits, strict=True)
+        SearchResult(record, score, distance, weight, depth)
+        for record, (_, score, distance, weight), depth in zip(records, every, depths, strict=True)
     ]
-    if weights is not None:
-        for result, hit in zip(results, hits, strict=True):
-            result.time_weight = float(weights[hit[0]])
-    if energies is not None:
-        for result, hit in zip(results, hits, strict=True):
-            result.cone_energy = float(energies[hit[0]])
+    if candidates.weights is not None or candidates.energies is not None or request.explain:
+        for result, hit in zip(results, every, strict=True):
+            _complete(store, request, candidates, result, hit[0])
+    orders = columns.order[rows]
+    answers: list[Answer] = []
+    start = 0
+    for hits in found:
+        part = slice(start, start + len(hits))
+        answers.append((results[part], rows[part], orders[part]))
+        start = part.stop
+    return answers
+
+
+def _complete(
+    store: Store, request: Request, candidates: Candidates, result: SearchResult, position: int
+) -> None:
+    if candidates.weights is not None:
+        result.time_weight = float(candidates.weights[position])
+    if candidates.energies is not None:
+        result.cone_energy = float(candidates.energies[position])
     if request.explain:
-        for result, hit in zip(results, hits, strict=True):
-            bonus = 0.0 if candidates.bonus is None else float(candidates.bonus[hit[0]])
-            result.terms = _terms(store, result, bonus)
-    found_rows = np.array(rows, dtype=np.int32)
-    return results, found_rows, columns.order[found_rows]
+        bonus = 0.0 if candidates.bonus is None else float(candidates.bonus[position])
+        result.terms = _terms(store, result, bonus)
 
 
 def _terms(store: Store, result: SearchResult, lexical: float) -> dict[str, float]:

@@ -1,0 +1,108 @@
+"""Many queries in one pass: to the bit what the scan finds for each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from native.scan_columns import NOW, Hits, Scan, unit_rows
+from native.test_scan import scans
+from poincare_memory._core import _kernels
+
+Matrix = npt.NDArray[np.float64]
+
+
+def batch(
+    scan: Scan, queries: Matrix, k: int, error: float, off: Matrix, threads: int = 1
+) -> list[Hits] | None:
+    """The batch scan with products that are off by up to `error`."""
+    columns = scan.columns()
+    del columns["scan_direction"]
+    rows = scan.candidates()
+    products = queries @ scan.direction[rows].T + error * off
+    products[:, scan.directed[rows] == 0] = -1
+    rounding = 1.2e-7  # of the products to float32
+    return _kernels.scan_batch(
+        **columns,
+        rows=scan.rows,
+        metric=scan.metric,
+        queries=queries,
+        query_radius=scan.query_radius,
+        products=products.astype(np.float32),
+        error=error + rounding,
+        curvature=scan.curvature,
+        depth_bias=scan.depth_bias,
+        time_coef=scan.time_coef,
+        factors=np.array(scan.factors, float).reshape(-1, 3),
+        now=NOW,
+        log_weights=scan.log_weights,
+        k=k,
+        threads=threads,
+    )
+
+
+@given(scans(), st.integers(1, 40), st.sampled_from([0.0, 1e-6, 1e-4]), st.integers(0, 2**32))
+@settings(max_examples=400, deadline=None)
+def test_the_answers_are_those_of_the_scan(scan: Scan, k: int, error: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    scan.mask = scan.bonus = None
+    if scan.metric == _kernels.SCAN_NO_QUERY or scan.query is None:
+        scan.metric, scan.query = (
+            _kernels.SCAN_SHELL,
+            unit_rows(rng.normal(size=(1, scan.direction.shape[1])))[0],
+        )
+    near = scan.query + 1e-7 * rng.normal(size=scan.query.shape)
+    queries = unit_rows(np.stack([scan.query, near, -scan.query, rng.normal(size=scan.query.shape)]))
+    off = rng.uniform(-1, 1, (len(queries), len(scan.candidates())))
+    answers = batch(scan, queries, k, error, off)
+    deepest = np.sqrt(scan.curvature) * 2 * max(scan.query_radius, float(scan.radius.max()))
+    if answers is None:
+        assert deepest > 80  # too deep for float32
+        return
+    assert answers == batch(scan, queries, k, error, off, threads=2)
+    for query, hits in zip(queries, answers, strict=True):
+        scan.query = np.ascontiguousarray(query)
+        assert hits == scan.top(k)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("queries", np.ones((2, 4)), "queries: expected 3 columns"),
+        ("products", np.ones((1, 5), np.float32), "products: expected 2 rows"),
+        ("rows", np.zeros(4, np.int32), "rows: expected 5 of them"),
+        ("radius", np.ones(4), "radius: expected at least 5"),
+        ("log_weights", np.ones(4), "log_weights: expected at least 5"),
+        ("factors", np.ones((1, 2)), "factors: expected rows"),
+        ("metric", _kernels.SCAN_NO_QUERY, "metric: expected"),
+        ("curvature", 0.0, "curvature"),
+        ("k", 0, "at least one"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(name: str, value: Any, told: str) -> None:
+    scan = Scan(unit_rows(np.ones((5, 3))), np.ones(5), None)
+    columns = scan.columns()
+    del columns["scan_direction"]
+    arguments: dict[str, Any] = {
+        **columns,
+        "rows": None,
+        "metric": _kernels.SCAN_SHELL,
+        "queries": np.ones((2, 3)),
+        "query_radius": 1.0,
+        "products": np.ones((2, 5), np.float32),
+        "error": 1e-6,
+        "curvature": 1.0,
+        "depth_bias": 0.0,
+        "time_coef": 1.0,
+        "factors": None,
+        "now": NOW,
+        "log_weights": None,
+        "k": 2,
+    }
+    with pytest.raises(ValueError, match=told):
+        _kernels.scan_batch(**{**arguments, name: value})
