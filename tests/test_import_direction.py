@@ -108,6 +108,8 @@ store.reembedding
 store.live
 viz.layout
 viz.snapshot
+viz.sampling
+viz.overlay
 viz.export
 viz.payload
 viz.bundle

@@ -315,3 +315,46 @@ def test_fingers_drag_and_spread(demo: Page) -> None:
     touch(page, "touchEnd")
     page.settle()
     assert page.find("#details .text").text == node["text"]  # a tap selects
+
+
+def test_the_hits_of_a_query_are_marked(show: Callable[..., Page]) -> None:
+    memory = Memory(clock=lambda: NOW, depth_bias=0.1)
+    memory.add("drinks", id="drinks", t=NOW)
+    for text in ("green tea", "black tea", "milk", "orange juice"):
+        memory.add(text, id=text, parent="drinks", t=NOW)
+    query = "tea <b>"
+    page = show(memory, query=query, k=2)
+    expected = memory.search(query, k=2, explain=True, touch=False)
+    assert page.find("#details h2").text == "Results for “tea <b>”"
+    assert page.texts(".hits button") == [result.text for result in expected]
+    assert page.texts(".hits .score") == [f"{result.score:.3f}" for result in expected]
+    accent = page.run(
+        "return document.getElementById('overlay').getContext('2d')"
+        ".getImageData(0, 0, 1280, 900).data.some((value) => value > 0)"
+    )
+    assert accent  # rings and ranks
+    page.click(".hits button")
+    assert page.find("#details .text").text == expected[0].text
+    terms = dict(zip(page.texts(".terms th"), page.texts(".terms td"), strict=True))
+    assert float(terms["Distance"].replace("−", "-")) == pytest.approx(
+        expected[0].terms["distance"], abs=1e-4
+    )
+    assert float(terms["Depth"]) == pytest.approx(expected[0].terms["depth"], abs=1e-4)
+    assert float(terms["Score"].replace("−", "-")) == pytest.approx(expected[0].score, abs=1e-4)
+    page.click("#tab-table")
+    page.click("th[data-key=score] button")
+    shown = page.texts("tbody tr[data-row] td:first-child")
+    assert shown[:2] == [result.text for result in expected]
+
+
+def test_a_sample_says_so(show: Callable[..., Page]) -> None:
+    memory = Memory(clock=lambda: NOW)
+    memory.add("top", id="top")
+    memory.add_many({"text": f"n {i}", "parent": "top"} for i in range(1500))
+    page = show(memory, limit=100, fragment="#id=top")
+    assert page.find("#sampled").is_displayed()
+    assert "100 of 1,501 memories" in page.find("#sampled").text
+    assert page.find("#facts").text.startswith("1,501 memories")
+    assert "Children (1,500)" in page.texts("#details h3")
+    page.click("#tab-table")
+    assert page.find("#table table").get_attribute("aria-rowcount") == "101"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .memory import Memory
 
+MOST_IN_NOTEBOOKS = 500  # memories
 FRAME_STYLE = "width:100%;height:620px;border:1px solid #ddd;border-radius:8px"
 
 
@@ -16,13 +18,12 @@ def inspect(
     memory: Memory,
     path: str | os.PathLike[str] | None,
     open_browser: bool,
-    title: str | None,
-    layout: str,
+    options: Mapping[str, Any],
 ) -> str:
     """HTML text; written to `path` where given, and shown where asked; see `Memory.inspect`."""
     from ..viz.html import render_html
 
-    page: str = render_html(memory, title=title, layout=layout)
+    page: str = render_html(memory, **options)
     if path is not None:
         from .atomic import write_text
 
@@ -47,7 +48,8 @@ def _show(page: str, path: str | os.PathLike[str] | None) -> None:
 
 
 def frame(memory: Memory) -> str:
-    """The page inside an iframe, for notebooks."""
+    """The page inside an iframe, for notebooks; of a big memory a sample, since notebooks keep what they show."""
     from ..viz.html import render_html
 
-    return f'<iframe style="{FRAME_STYLE}" srcdoc="{html.escape(render_html(memory))}"></iframe>'
+    page = render_html(memory, limit=MOST_IN_NOTEBOOKS)
+    return f'<iframe style="{FRAME_STYLE}" srcdoc="{html.escape(page)}"></iframe>'

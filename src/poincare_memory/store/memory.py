@@ -851,6 +851,11 @@ class Memory(AsyncTwins):
         open_browser: bool = False,
         title: str | None = None,
         layout: str = "auto",
+        *,
+        query: str | Sequence[SearchResult] | None = None,
+        k: int = 10,
+        at_time: datetime | None = None,
+        limit: int = 200_000,
     ) -> str:
         """Self-contained interactive HTML page (disk, table, tree); also written to `path` where given.
 
@@ -864,8 +869,34 @@ class Memory(AsyncTwins):
             Of the page.
         layout : {"auto", "structural", "projection"}
             The declared hierarchy as a radial tree (the default where there is one), or the directions.
+        query : str or sequence of SearchResult, optional
+            A text to search for, or results of `search`: the page marks the hits and lists the terms of their scores.
+            Nothing is touched.
+        k : int, default 10
+            How many hits a text may have.
+        at_time : datetime, optional
+            The moment at which the page opens (naive: UTC); the clock's time by default.
+        limit : int, default 200,000
+            The page holds at most so many memories; of a larger store an even sample, which it says.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> ids = mem.add_many([{"text": "green tea"}, {"text": "tax filing"}])
+        >>> page = mem.inspect(query="tea")
+        >>> "</html>" in page
+        True
         """
-        return inspection.inspect(self, path, open_browser, title, layout)
+        options = {
+            "title": title,
+            "layout": layout,
+            "query": query,
+            "k": k,
+            "at_time": at_time,
+            "limit": limit,
+        }
+        return inspection.inspect(self, path, open_browser, options)
 
     def plot(self, ax: Any = None, labels: bool = False, at_time: datetime | None = None) -> Any:
         """Matplotlib drawing of the disk (``pip install "poincare-memory[viz]"``); returns the axes."""

@@ -95,7 +95,7 @@ def config(snapshot: Snapshot) -> dict[str, Any]:
     return {
         **snapshot.settings,
         "now_ms": snapshot.now / 1000.0,
-        "count": len(snapshot),
+        "count": snapshot.total,
         "layout": snapshot.layout,
     }
 

@@ -10,15 +10,19 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from ..arguments import integer
 from ..temporal import MIN_WEIGHT
 from .bundle import bundle
+from .overlay import Query, query_overlay
 from .payload import data_block
+from .sampling import sample
 from .snapshot import take_snapshot
 
 if TYPE_CHECKING:
     from ..store.memory import Memory
 
 DEFAULT_TITLE = "poincare-memory inspector"
+LARGEST_PAGE = 200_000  # memories; a browser still opens it in a few seconds
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -29,6 +33,10 @@ def render_html(
     title: str | None = None,
     at_time: datetime | None = None,
     layout: str = "auto",
+    *,
+    query: Query | None = None,
+    k: int = 10,
+    limit: int = LARGEST_PAGE,
 ) -> str:
     """One self-contained page that shows a memory: disk, table, tree, and the effect of time.
 
@@ -45,6 +53,14 @@ def render_html(
         Moment at which the page opens; the memory's clock by default.
     layout : {"auto", "structural", "projection"}
         As for :func:`to_dict`.
+    query : str or sequence of SearchResult, optional
+        A text to search for, without raising access counts, or what a search has found: the hits are marked with
+        their ranks, and the terms of their scores are listed (of results, where ``explain=True`` gave them).
+    k : int, default 10
+        How many hits a text may have.
+    limit : int, default 200,000
+        The page holds at most so many memories: of a larger store an even sample of the hierarchy, hits first,
+        each memory with its path to the root; it says so.
 
     Returns
     -------
@@ -54,8 +70,17 @@ def render_html(
     Raises
     ------
     ValueError
-        If ``layout`` is none of the three.
+        If ``layout`` is none of the three, or ``limit`` is below 1.
+    TypeError
+        If ``query`` is neither text nor results.
     """
+    most = integer("limit", limit, least=1)
+    snapshot = take_snapshot(memory, at_time, layout)
+    found = None if query is None else query_overlay(memory, query, k, snapshot.now)
+    if len(snapshot) > most:
+        place_of = {id: place for place, id in enumerate(snapshot.ids)}
+        hits = [place_of[hit["id"]] for hit in found.hits if hit["id"] in place_of] if found else []
+        snapshot = sample(snapshot, most, hits)
     template, style, script = _sources()
     shown_title = _SURROGATE.sub("\ufffd", DEFAULT_TITLE if title is None else title)
     values = {
@@ -64,7 +89,7 @@ def render_html(
         "floor": repr(float(MIN_WEIGHT)),
         "style": style,
         "script": script,
-        "data": data_block(take_snapshot(memory, at_time, layout)),
+        "data": data_block(snapshot, found),
     }
     # One pass: what a value holds is never looked at again.
     return _SLOT.sub(lambda slot: values[slot[1]], template)

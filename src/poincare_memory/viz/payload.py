@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .export import columns, config
+from .overlay import QueryOverlay
 from .snapshot import Snapshot
 
 # Up to here one object a node, which is easy to read; above it one array a key, which is small and fast.
@@ -23,10 +24,11 @@ _DEEPEST_META = 64
 _json = JSONEncoder(allow_nan=False, separators=(",", ":")).encode
 
 
-def data_block(snapshot: Snapshot) -> str:
+def data_block(snapshot: Snapshot, query: QueryOverlay | None = None) -> str:
     """JSON text of ``{"config", "nodes", "edges"}``, or of ``{"config", "columns", "edges"}`` when large.
 
-    Where memories are pinned, ``"pinned"`` holds their places.
+    Where memories are pinned, ``"pinned"`` holds their places; ``"query"`` is what a query found; in a sample,
+    ``"sampled"`` holds how many children each memory has in the store, and ``config`` counts the store's.
 
     Only ASCII, and no ``<`` at all: no text, id or metadata can close the element or open a comment in it.
     """
@@ -35,10 +37,12 @@ def data_block(snapshot: Snapshot) -> str:
     body = _node_list(encoded) if len(snapshot) <= LARGEST_NODE_LIST else _column_lists(encoded)
     if snapshot.pinned.any():
         body += f',"pinned":{np.flatnonzero(snapshot.pinned).tolist()}'
+    if snapshot.child_counts is not None:
+        body += f',"sampled":{{"children":{_json(snapshot.child_counts.tolist())}}}'
+    if query is not None:
+        body += f',"query":{_json(query.plain())}'
     settings = config(snapshot) | {"cone_k": snapshot.cone_k}
-    return f'{{"config":{_json(settings)},{body},"edges":{_edge_list(encoded)}}}'.replace(
-        "<", "\\u003c"
-    )
+    return f'{{"config":{_json(settings)},{body},"edges":{_edge_list(encoded)}}}'.replace("<", "\\u003c")
 
 
 def _node_list(encoded: dict[str, list[str]]) -> str:

@@ -50,6 +50,8 @@ class Snapshot:
     valid_from: Instants
     valid_until: Instants
     pinned: NDArray[np.bool_]  # always as new
+    total: int  # memories in the store
+    child_counts: NDArray[np.intp] | None = None  # in the store; set where only a part of it is here
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -105,6 +107,7 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         valid_from=times.valid_from,
         valid_until=times.valid_until,
         pinned=pinned,
+        total=len(ids),
     )
 
 

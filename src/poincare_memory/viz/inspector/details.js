@@ -3,7 +3,7 @@
 import { halfAperture } from "./cone.js";
 import { ancestorsOf, childrenOf } from "./model.js";
 import { element, formatAge, formatCount, formatMoment, oneLine, plural } from "./format.js";
-import { scoreTerms, termBar } from "./hits.js";
+import { scoreTerms, termBar, termKey } from "./hits.js";
 import { weightCell } from "./table.js";
 
 const CHILDREN_SHOWN = 40;
@@ -170,6 +170,7 @@ export class Details {
       { class: "found" },
       element("h2", {}, query.text === null ? "Results" : `Results for “${oneLine(query.text, 120)}”`),
       hits.length ? list : element("p", { class: "hint" }, "Nothing was found."),
+      termKey(hits),
     );
   }
 }

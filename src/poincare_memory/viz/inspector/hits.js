@@ -34,6 +34,17 @@ function signed(value) {
   return `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(4)}`;
 }
 
+// What the colours of the bars are.
+export function termKey(hits) {
+  const used = TERMS.filter((term) => hits.some((hit) => termsOf(hit).includes(term)));
+  if (!used.length) return null;
+  return element(
+    "ul",
+    { class: "terms-key", "aria-label": "Colours of the terms" },
+    ...used.map(([key, name]) => element("li", {}, element("span", { class: `dot part-${key}`, "aria-hidden": "true" }), name)),
+  );
+}
+
 // One bar a term, all hits on one scale: what a score loses to distance and time, gains from depth and words.
 export function termBar(hit, hits) {
   let widest = 1e-9;

@@ -7,6 +7,7 @@ const FONT = "12px system-ui, sans-serif";
 const HEIGHT = 15;
 const MOST = 160;
 const LENGTH = 34;
+const ROOM_FOR_RANK = 9; // beside a hit
 const LENGTH_ON_PHONES = 20;
 
 // Which memories get a name, and where: a list of { row, text, x, y }, y the middle of the line.
@@ -22,7 +23,8 @@ export function placeLabels(context, state, view, radii, taken) {
     if (labels.length === MOST) break;
     const text = oneLine(model.texts[row], width < 500 ? LENGTH_ON_PHONES : LENGTH);
     if (!text) continue;
-    const box = freePlace(sx[row], sy[row], radii[row], context.measureText(text).width, boxes, width, height);
+    const reach = radii[row] + (model.hitOf.has(row) ? ROOM_FOR_RANK : 0);
+    const box = freePlace(sx[row], sy[row], reach, context.measureText(text).width, boxes, width, height);
     if (!box) continue;
     boxes.push(box);
     labels.push({ row, text, x: box.left, y: (box.top + box.bottom) / 2 });
