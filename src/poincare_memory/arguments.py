@@ -9,6 +9,8 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
+
 __all__ = ["finite_number", "integer", "number_within", "positive_number"]
 
 
@@ -23,7 +25,8 @@ def integer(name: str, value: Any, least: int | None = None) -> int:
         If it is below ``least``.
     """
     try:
-        if isinstance(value, bool):
+        # NumPy's bool is named too: before NumPy 2.3 it passes for an index, with a warning.
+        if isinstance(value, (bool, np.bool_)):
             raise TypeError
         number = operator.index(value)
     except TypeError:
