@@ -31,6 +31,7 @@ embed.hashing
 embed.function
 embed.sentence
 embed.base
+embed.learned
 embed.specs
 embed.projection
 embed
@@ -82,6 +83,7 @@ store.relations
 store.twins
 store.editing
 store.upserting
+store.learned
 store.reporting
 store.atomic
 store.archive

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t kGrain = 1 << 16;  // numbers a thread should have to work on
 
+constexpr std::uint8_t kPlaced = 0, kLearnt = 1, kBelowLearnt = 2;  // values of `learnt`
+
 // ln sinh x for x >= 0, at any size
 double log_sinh(double x) {
     return x + std::log(-std::expm1(-2 * x)) - kLn4 / 2;
@@ -174,13 +176,26 @@ const double* widened(const float* row, std::size_t dim, double* copy) {
     return copy;
 }
 
+// Of a row that was not learnt, whose mark it sets.
+template <typename T>
+double radius_below(const PlacementColumns<T>& columns, std::size_t row, std::int32_t parent,
+                    const PlacementRule& rule) {
+    const bool below = columns.learnt != nullptr && parent >= 0 && columns.learnt[parent] != kPlaced;
+    if (columns.learnt != nullptr) columns.learnt[row] = below ? kBelowLearnt : kPlaced;
+    return below ? columns.radius[parent] + rule.depth_step
+                 : rule.base_depth + columns.level[row] * rule.depth_step;
+}
+
 template <typename T>
 void place_row(const PlacementColumns<T>& columns, std::size_t row, const PlacementRule& rule,
                Placer& placer) {
     const std::size_t dim = columns.dim;
     double* direction = columns.direction + row * dim;
     float* scan_direction = columns.scan_direction + row * dim;
-    const double radius = rule.base_depth + columns.level[row] * rule.depth_step;
+    const bool learnt = columns.learnt != nullptr && columns.learnt[row] == kLearnt;
+    if (learnt && columns.radius[row] > 0) return;
+    const std::int32_t parent = columns.parent[row];
+    const double radius = learnt ? 0 : radius_below(columns, row, parent, rule);
     columns.radius[row] = radius;
     columns.directed[row] = 1;
 
@@ -198,8 +213,7 @@ void place_row(const PlacementColumns<T>& columns, std::size_t row, const Placem
         squared = 1;
     }
     const double scale = 1 / std::sqrt(squared);
-    const std::int32_t parent = columns.parent[row];
-    if (parent >= 0 && columns.directed[parent]) {
+    if (parent >= 0 && columns.directed[parent] && !learnt) {
         const std::size_t above = static_cast<std::size_t>(parent);
         placer.bend(columns.direction + above * dim, columns.radius[above], radius, x, scale, direction);
     } else {

@@ -14,6 +14,7 @@ cdef extern from "placement.hpp" namespace "poincare" nogil:
         int32_t* level
         const int32_t* parent
         uint8_t* directed
+        uint8_t* learnt
         size_t dim
     void c_place_rows_f32 "poincare::place_rows<float>"(
         const PlacementColumns[float]&, const int32_t*, size_t, const PlacementRule&, int) except +
@@ -30,7 +31,7 @@ ctypedef fused placed_float:
 def place_rows(const placed_float[:, ::1] embedding, double[:, ::1] direction, float[:, ::1] scan_direction,
                double[::1] radius, int32_t[::1] level, const int32_t[::1] parent, uint8_t[::1] directed,
                const int32_t[::1] rows, double base_depth, double depth_step, double inherit, double sqrt_c,
-               bint cone_constrained, double cone_k, int threads=0):
+               bint cone_constrained, double cone_k, int threads=0, uint8_t[::1] learnt=None):
     cdef size_t n = <size_t>rows.shape[0]
     cdef PlacementRule rule
     cdef PlacementColumns[placed_float] columns
@@ -49,6 +50,9 @@ def place_rows(const placed_float[:, ::1] embedding, double[:, ::1] direction, f
     columns.level = &level[0]
     columns.parent = &parent[0]
     columns.directed = &directed[0]
+    columns.learnt = NULL
+    if learnt is not None:
+        columns.learnt = &learnt[0]
     columns.dim = <size_t>direction.shape[1]
     with nogil:
         if placed_float is float:

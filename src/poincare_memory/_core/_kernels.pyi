@@ -115,6 +115,7 @@ def place_rows(
     cone_constrained: bool,
     cone_k: float,
     threads: int = 0,
+    learnt: npt.NDArray[np.uint8] | None = None,
 ) -> None: ...
 def points_of_rows(
     direction: _Float64Array,

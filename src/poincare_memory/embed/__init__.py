@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .base import CallableEmbedder, Embedder, HashingEmbedder, SentenceTransformerEmbedder
+from .learned import LearnedEmbedder
 from .projection import BallProjector
 
 __all__ = [
@@ -10,5 +11,6 @@ __all__ = [
     "CallableEmbedder",
     "Embedder",
     "HashingEmbedder",
+    "LearnedEmbedder",
     "SentenceTransformerEmbedder",
 ]

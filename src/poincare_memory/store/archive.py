@@ -24,7 +24,8 @@ from ..geometry.polar import directions
 from ..temporal.instants import MISSING, optional_iso, to_micros, utcnow
 from ..temporal.specs import policy_from_spec, policy_spec
 from .metadata import check_unicode, copy_metadata
-from .state import FORMAT_VERSION, SETTINGS, Store
+from .placement import LEARNT, set_learned_depths
+from .state import FORMAT_VERSION, LARGEST_DEPTH, SETTINGS, Store
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -56,7 +57,7 @@ FIELDS = (
     "meta",
 )
 # What format 1 does not know: left out where a record has none of it.
-EXTRAS = ("recorded_at", "pinned", "attached")
+EXTRAS = ("recorded_at", "pinned", "attached", "learned_depth")
 
 Floats = NDArray[np.float64]
 
@@ -132,7 +133,16 @@ def fields_of(columns: Columns, rows: Rows) -> dict[str, list[Any]]:
     for name in ("t", "valid_from", "valid_until", "last_accessed", "recorded_at"):
         fields[name] = list(map(optional_iso, getattr(columns, name)[rows].tolist()))
     fields["pinned"] = [1 if pinned else None for pinned in columns.pinned[rows].tolist()]
+    fields["learned_depth"] = learned_depths(columns, rows)
     return fields
+
+
+def learned_depths(columns: Columns, rows: Rows) -> list[float | None]:
+    learnt = columns.learnt[rows] == LEARNT
+    if not learnt.any():
+        return [None] * len(rows)
+    depths = columns.radius[rows].tolist()
+    return [depth if known else None for depth, known in zip(depths, learnt.tolist(), strict=True)]
 
 
 def _attached(columns: Columns, rows: Rows) -> list[int | None]:
@@ -213,6 +223,7 @@ def fill(store: Store, archive: Archive, where: str) -> None:
     records = CheckedRecords(archive.fields, where)
     parents = records.parents()
     levels = records.levels(parents)
+    depths = records.learned_depths()
     times = {name: records.instants(name) for name in ("t", "valid_from", "valid_until", "last_accessed")}
     counts = records.access_counts()
     texts, metas = records.texts(), records.metas()
@@ -236,6 +247,7 @@ def fill(store: Store, archive: Archive, where: str) -> None:
     columns.reserve_orders(int(attached.max()) + 1)
     by_age = np.argsort(attached, kind="stable")
     columns.attach(rows[by_age], np.where(parents < 0, -1, rows[parents]).astype(np.int32)[by_age])
+    set_learned_depths(store, rows, depths)
 
 
 def _filled_vectors(store: Store, archive: Archive, where: str) -> Rows:
@@ -408,6 +420,18 @@ class CheckedRecords(RecordNames):
             if pinned not in (None, 0, 1):
                 raise self.fail(i, f"pinned: expected 1 or 0, got {pinned!r:.80}")
             found[i] = bool(pinned)
+        return found
+
+    def learned_depths(self) -> NDArray[np.float64]:
+        """Depths that were not computed from a level; NaN for all others."""
+        found = np.full(len(self.ids), np.nan)
+        for i, depth in enumerate(self.fields.get("learned_depth") or ()):
+            if depth is None:
+                continue
+            number = isinstance(depth, float | int) and not isinstance(depth, bool)
+            if not number or not 0 <= depth <= LARGEST_DEPTH:
+                raise self.fail(i, f"learned_depth: expected a number from 0 to 1e100, got {depth!r:.80}")
+            found[i] = depth
         return found
 
     def attached(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:

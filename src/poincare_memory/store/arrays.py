@@ -34,6 +34,7 @@ SCALARS: dict[str, tuple[Any, Any]] = {
     "changed_at": (np.int64, 0),
     "directed": (np.uint8, 0),
     "pinned": (np.uint8, 0),
+    "learnt": (np.uint8, 0),
 }
 VECTORS: dict[str, Any] = {"direction": np.float64, "scan_direction": np.float32}
 LEAST_CAPACITY = 8
@@ -72,7 +73,7 @@ class Arrays:
         As the embedder returned them, at least `high_water` rows. The first batch fixes the type; a float64
         one promotes the column.
     radius : (capacity,) float64
-        Hyperbolic depth, computed from the level.
+        Hyperbolic depth, computed from the level unless `learnt`.
     level : (capacity,) int32
         0 at a root.
     parent, first_child, last_child, next_sibling, prev_sibling : (capacity,) int32
@@ -90,6 +91,9 @@ class Arrays:
         from the same series, is that of the moment it got its parent: children of one parent are in its order.
     directed : (capacity,) uint8
         0 where the embedding had zero length.
+    learnt : (capacity,) uint8
+        1 where `place_learned` gave the place, 2 below such a memory (then the radius is the parent's plus
+        `depth_step`), 0 where the embedding and the level did.
     """
 
     radius: NDArray[np.float64]
@@ -111,6 +115,7 @@ class Arrays:
     attached: NDArray[np.int64]
     changed_at: NDArray[np.int64]
     directed: NDArray[np.uint8]
+    learnt: NDArray[np.uint8]
     direction: NDArray[np.float64]
     scan_direction: NDArray[np.float32]
     embedding: NDArray[Any]

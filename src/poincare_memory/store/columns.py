@@ -344,6 +344,26 @@ class Columns(Arrays):
         """The row and everything below it, parents first, the youngest child's branch before the elder's."""
         return np.asarray(_kernels.subtree_rows(row, self.parent, self.last_child, self.prev_sibling))
 
+    def rows_below(self, tops: Rows) -> Rows:
+        """These rows and everything below them, each once, parents first."""
+        below = np.zeros(self.high_water, bool)
+        below[tops] = True
+        above = self.parent[tops]
+        candidates = tops[(above < 0) | ~below[above]]
+        known = dict.fromkeys(tops.tolist(), True)  # whether a row is one of `tops` or below one
+        highest = []
+        for row in dict.fromkeys(candidates.tolist()):
+            path, at = [], int(self.parent[row])
+            while at >= 0 and at not in known:
+                path.append(at)
+                at = int(self.parent[at])
+            found = at >= 0 and known[at]
+            known.update(dict.fromkeys(path, found))
+            if not found:
+                highest.append(row)
+        parts = [self.subtree_rows(row) for row in highest]
+        return np.concatenate(parts).astype(np.int32) if parts else np.empty(0, np.int32)
+
     def ancestor_rows(self, row: int) -> Rows:
         """Parent, grandparent, ... root."""
         return np.asarray(_kernels.ancestor_rows(row, self.parent))

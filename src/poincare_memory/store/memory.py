@@ -161,6 +161,67 @@ class Memory(AsyncTwins):
         memory._store = store
         return memory
 
+    @classmethod
+    def from_hierarchy(
+        cls,
+        points: Mapping[Any, Any],
+        edges: Iterable[tuple[Any, Any]],
+        texts: Mapping[Any, str] | None = None,
+        *,
+        embedder: Embedder | None = None,
+        **settings: Any,
+    ) -> Memory:
+        """A memory of a learnt or laid-out taxonomy: a node a memory, at the very place it was given.
+
+        Children, subtrees, ancestors and siblings follow `edges`; depths and directions, and with them distances and
+        cones, follow `points`. Queries find their way by the texts: the memory's embedder is a
+        :class:`~poincare_memory.embed.LearnedEmbedder`. What is added later under a node is placed from there, as ever.
+
+        Parameters
+        ----------
+        points : mapping of node to array of shape (dim,), or PreciseLayout
+            Points of a ball with the memory's `curvature` (a `PreciseLayout` sets it), such as
+            `fit_poincare_embeddings` and `sarkar_layout` give. Nodes without an edge become roots.
+        edges : iterable of (parent, child)
+            A forest; `hierarchy.tree_of_dag` makes one where nodes have several parents.
+        texts : mapping of node to str, optional
+            What each node says; ``str(node)``, which is its id, where a node is missing.
+        embedder : Embedder, optional
+            Tells which texts are alike; `HashingEmbedder()` by default. A `LearnedEmbedder` is used as it is.
+        **settings
+            As of `Memory`.
+
+        Raises
+        ------
+        KeyError
+            If a node of `edges` has no point.
+        ValueError
+            If the edges are no forest, two nodes have one ``str``, or a point is not strictly inside the ball.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory, sarkar_layout
+        >>> edges = [("animal", "dog"), ("animal", "cat"), ("dog", "poodle")]
+        >>> mem = Memory.from_hierarchy(sarkar_layout(edges, dim=3), edges, metric="hyperbolic")
+        >>> mem.depth("animal"), round(mem.depth("dog"), 9), mem.ancestors("poodle")
+        (0.0, 1.0, ['dog', 'animal'])
+        >>> [hit.id for hit in mem.search("poodle", k=2, query_depth=mem.depth("poodle"))]
+        ['poodle', 'dog']
+        """
+        from ..embed.learned import LearnedEmbedder
+        from ..hierarchy.precise import PreciseLayout
+        from .learned import by_id, items_of
+
+        if isinstance(points, PreciseLayout):
+            settings.setdefault("curvature", points.curvature)
+        items = items_of(points, edges, texts)
+        if not isinstance(embedder, LearnedEmbedder):
+            embedder = LearnedEmbedder(points, texts, embedder)
+        memory = cls(embedder=embedder, **settings)
+        memory.add_many(items)
+        memory.place_learned(by_id(points))
+        return memory
+
     # --- settings -------------------------------------------------------------------------------------
 
     @property
@@ -351,6 +412,41 @@ class Memory(AsyncTwins):
         if pin:
             item["pin"] = pin
         return add_or_keep(self._store, item, on_duplicate)
+
+    def place_learned(self, points: Mapping[str, Any]) -> None:
+        """Move memories to places that were learnt for them, all or none.
+
+        A memory placed so keeps direction and depth, whatever becomes of its text and parent, in this memory and in
+        files; memories below it are placed from there. None gives a memory back the place of its text and level.
+
+        Parameters
+        ----------
+        points : mapping of id to array of shape (dim,) or None, or PreciseLayout
+            Points of this memory's ball; `dim` is that of the embedder (`embed.LearnedEmbedder` embeds queries in
+            the space of such points).
+
+        Raises
+        ------
+        KeyError
+            For an unknown id.
+        ValueError
+            For points of another length, not finite, or not strictly inside the ball.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from poincare_memory import Memory
+        >>> from poincare_memory.embed import LearnedEmbedder
+        >>> points = {"animal": [0.1, 0.0], "dog": [0.5, 0.2]}
+        >>> mem = Memory(embedder=LearnedEmbedder(points))
+        >>> ids = mem.add_many([{"text": "animal", "id": "animal"}, {"text": "dog", "id": "dog", "parent": "animal"}])
+        >>> mem.place_learned(points)
+        >>> mem.point("dog").round(9).tolist()
+        [0.5, 0.2]
+        """
+        from .learned import place_learned
+
+        place_learned(self._store, points)
 
     def history(self, id: str) -> list[MemoryVersion]:
         """The versions of a memory, the oldest first, the present one last; of a removed one those it had.

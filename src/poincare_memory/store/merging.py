@@ -6,12 +6,13 @@ Opening is the same thing for an empty store. Everything is checked first; then 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .archive import CheckedRecords, check_vectors, directions_of, narrow_if_exact
+from .placement import LEARNT, set_learned_depths
 from .undo import UndoLog
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Plan:
         self.orders = records.orders(self.found.positions)
         self.attached = records.attached(self.orders)
         self.recorded_at, self.pinned = records.recorded_at(), records.pinned()
+        self.depths = records.learned_depths()
 
     def _match_rows(self, gone: Iterable[str]) -> None:
         columns, row_of = self.columns, self.columns.row_of
@@ -236,10 +238,27 @@ class Plan:
         columns.scan_direction[rows] = direction[turned]
         columns.directed[rows] = directed[turned]
         self._set_embeddings(undo, old)
-        tops = np.concatenate([self.rows[self.is_new], rest])
+        tops = np.concatenate([self.rows[self.is_new], rest, self._deeper_or_not(old)])
         below = self._set_levels(undo, tops)
-        columns.radius[below] = store.base_depth + columns.level[below] * store.depth_step
+        set_learned_depths(store, below, self._depths_of(below))
         columns.moved(np.unique(np.concatenate([rows, below])).astype(np.int32))
+
+    def _deeper_or_not(self, old: NDArray[np.intp]) -> Rows:
+        """Rows whose learnt depth is another, or is learnt no more."""
+        columns, rows = self.columns, self.rows[old]
+        known = np.where(columns.learnt[rows] == LEARNT, columns.radius[rows], np.nan)
+        same = (known == self.depths[old]) | (np.isnan(known) & np.isnan(self.depths[old]))
+        changed: Rows = rows[~same]
+        return changed
+
+    def _depths_of(self, rows: Rows) -> NDArray[np.float64]:
+        """Learnt depths of rows, as the records tell or, of others, as they are."""
+        columns = self.columns
+        depths = np.full(columns.high_water, np.nan)
+        learnt = rows[columns.learnt[rows] == LEARNT]
+        depths[learnt] = columns.radius[learnt]
+        depths[self.rows] = self.depths
+        return depths[rows]
 
     def _set_embeddings(self, undo: UndoLog, old: NDArray[np.intp]) -> None:
         columns = self.columns
@@ -264,13 +283,8 @@ class Plan:
         columns = self.columns
         if len(tops) == 0:
             return tops
-        moved = np.zeros(columns.high_water, bool)
-        moved[tops] = True
-        above = columns.parent[tops]
-        highest = tops[(above < 0) | ~moved[above]]
-        parts: list[Any] = [columns.subtree_rows(row) for row in highest.tolist()]
-        rows = np.concatenate(parts).astype(np.int32)
-        undo.keep(rows, ("level", "radius"))
+        rows = columns.rows_below(tops)
+        undo.keep(rows, ("level", "radius", "learnt"))
         level: dict[int, int] = {}
         for row, parent in zip(rows.tolist(), columns.parent[rows].tolist(), strict=True):
             known = level.get(parent)

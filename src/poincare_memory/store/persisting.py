@@ -108,8 +108,8 @@ def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: Undo
     rows = _live_rows(columns, undo, False, VALUES | EXTRA)
     if len(rows):
         fields = _with_places(columns, rows, fields_of(columns, rows))
-        names = ("id", "text", *EXTRAS)
-        sql.put_extras(connection, zip(*(fields[name] for name in names), strict=True))
+        told = (fields[name] for name in ("id", "text", *EXTRAS))
+        sql.put_extras(connection, zip(*told, strict=True))
     rows = _live_rows(columns, undo, False, VALUES | PARENT | POINT | EMBEDDING | EXTRA)
     sql.seal(connection, columns.order[rows].tolist())
 

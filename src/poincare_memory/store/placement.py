@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+
+LEARNT: Final = 1  # values of `Columns.learnt`: placed by training or a layout,
+BELOW_LEARNT: Final = 2  # and below such a memory
 
 if TYPE_CHECKING:
     from .arrays import Rows
@@ -22,7 +25,7 @@ def place(store: Store, rows: Rows, threads: int = 0) -> None:
     direction of its own embedding at its parent's depth + ``depth_step``; the child takes the direction of
     the point at fraction ``1 - inherit`` of the geodesic from its parent to there, at that same depth. With
     ``cone_constrained`` it turns towards its parent until it is inside the parent's entailment cone (Ganea,
-    Bécigneul & Hofmann, ICML 2018).
+    Bécigneul & Hofmann, ICML 2018). A learnt memory stays where it is; what is below it counts depth from there.
     """
     columns = store.columns
     _kernels.place_rows(
@@ -41,7 +44,40 @@ def place(store: Store, rows: Rows, threads: int = 0) -> None:
         store.cone_constrained,
         store.cone_k,
         threads,
+        columns.learnt,
     )
+
+
+def set_learned_depths(store: Store, rows: Rows, depths: NDArray[np.float64]) -> None:
+    """Radii and marks of rows of which some were learnt (`depths` is NaN for the others), and nothing else.
+
+    Levels and parents are known; a row whose parent is not among `rows` counts from where that is.
+    """
+    columns = store.columns
+    columns.radius[rows] = store.base_depth + columns.level[rows] * store.depth_step
+    given = ~np.isnan(depths)
+    columns.learnt[rows] = np.where(given, LEARNT, 0)
+    columns.radius[rows[given]] = depths[given]
+    parents = columns.parent[rows]
+    if not given.any() and not columns.learnt[parents[parents >= 0]].any():
+        return
+    order = np.argsort(columns.level[rows], kind="stable")
+    order = order[(~given & (parents >= 0))[order]]
+    levels = columns.level[rows[order]]
+    for level in np.split(order, np.flatnonzero(np.diff(levels)) + 1):
+        below = level[columns.learnt[parents[level]] != 0]
+        columns.learnt[rows[below]] = BELOW_LEARNT
+        columns.radius[rows[below]] = columns.radius[parents[below]] + store.depth_step
+
+
+def keep_directions(columns: Columns, rows: Rows) -> Rows:
+    """Give learnt rows whose texts embed to zero their directions as embeddings; which those are.
+
+    A memory without embedding has no direction in any file, whatever its point.
+    """
+    blank: Rows = rows[~columns.embedding[rows].any(axis=1) & (columns.directed[rows] == 1)]
+    columns.embedding[blank] = columns.direction[blank]
+    return blank
 
 
 def points(columns: Columns, rows: Rows, sqrt_c: float, threads: int = 0) -> NDArray[np.float64]:

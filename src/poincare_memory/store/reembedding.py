@@ -18,7 +18,7 @@ from . import sql
 from .archive import empty_store
 from .identity import EMBEDDER, Identity, to_text
 from .merging import merge
-from .placement import place, points
+from .placement import LEARNT, keep_directions, place, points
 from .turns import take_turn
 
 if TYPE_CHECKING:
@@ -104,10 +104,20 @@ def _replace(store: Store, embedder: Embedder, vectors: dict[str, NDArray[Any]])
     rows = columns.live_rows()
     if len(rows) == 0:
         return
+    learnt = rows[columns.learnt[rows] == LEARNT]
+    if len(learnt) and int(embedder.dim) != columns.dim:
+        raise ValueError(
+            f"{len(learnt)} memories have places that were learnt in {columns.dim} dimensions: an embedder of "
+            f"{embedder.dim} cannot take over; give their places up with place_learned({{id: None, ...}}) first"
+        )
+    places = columns.direction[learnt]
     columns.change_dim(int(embedder.dim))
     stacked = np.stack([vectors[columns.texts[row] or ""] for row in rows.tolist()])
     columns.embedding = np.zeros((columns.capacity, columns.dim), stacked.dtype)
     columns.embedding[rows] = stacked
+    if len(learnt):
+        columns.direction[learnt] = columns.scan_direction[learnt] = places
+        keep_directions(columns, learnt)
     place(store, np.ascontiguousarray(rows[np.argsort(columns.level[rows], kind="stable")]))
 
 

@@ -49,13 +49,14 @@ LIVE_TABLES: Final = {
     "pm_info": "CREATE TABLE pm_info (key TEXT PRIMARY KEY, value)",
     "pm_change": "CREATE TABLE pm_change (seq INTEGER PRIMARY KEY, kind INTEGER, id TEXT)",
     "pm_extra": "CREATE TABLE pm_extra (id TEXT PRIMARY KEY, digest INTEGER, recorded_at TEXT, "
-    "pinned INTEGER, attached INTEGER) WITHOUT ROWID",
+    "pinned INTEGER, attached INTEGER, learned_depth REAL) WITHOUT ROWID",
 }
 # Made only where versions are to be kept: a record as it was, with what belongs to it, from when till when.
 HISTORY_TABLE: Final = (
     "CREATE TABLE pm_history (serial INTEGER PRIMARY KEY, pos INTEGER, id TEXT, text TEXT, parent_id TEXT, t TEXT, "
     "valid_from TEXT, valid_until TEXT, access_count INTEGER, last_accessed TEXT, meta TEXT, point BLOB, "
-    "embedding BLOB, recorded_at TEXT, pinned INTEGER, attached INTEGER, began INTEGER, replaced INTEGER)"
+    "embedding BLOB, recorded_at TEXT, pinned INTEGER, attached INTEGER, learned_depth REAL, began INTEGER, "
+    "replaced INTEGER)"
 )
 HISTORY_PARTS: Final = {
     "pm_history": HISTORY_TABLE,

@@ -245,7 +245,8 @@ class Found:
 
 _FIELDS: Final = ("pos", *COLUMNS.values(), "point", "embedding")
 _RECORD: Final = ", ".join(f"r.{name}" for name in _FIELDS)
-_EXTRA: Final = "x.digest, x.recorded_at, x.pinned, x.attached"
+_EXTRAS: Final = ", ".join(f"x.{name}" for name in EXTRAS)
+_EXTRA: Final = f"x.digest, {_EXTRAS}"
 _LIVE: Final = f"SELECT {_RECORD}, {_EXTRA} FROM records r LEFT JOIN pm_extra x ON x.id = r.id"
 _NOTED: Final = "SELECT pos, digest, access_count, last_accessed FROM pm_digest"
 _PUT_DIGEST: Final = "INSERT OR REPLACE INTO pm_digest VALUES (?, ?, ?, ?)"
@@ -481,7 +482,7 @@ def _found(chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests | None, di
 def _extra_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """The `EXTRAS` of a record, where they were written for it as it is."""
     text_digest, *extra = row[len(_FIELDS) :]
-    return tuple(extra) if text_digest is not None and text_digest == digest(row[2]) else (None, None, None)
+    return tuple(extra) if text_digest is not None and text_digest == digest(row[2]) else _NO_EXTRA
 
 
 def digest(text: Any) -> int:
@@ -620,15 +621,14 @@ _BEGAN: Final = "(SELECT max(h.replaced) FROM pm_history h WHERE h.pos = r.pos)"
 def put_versions(connection: sqlite3.Connection, positions: Iterable[int], moment: int) -> None:
     """Note these records as they are, for they are about to be replaced."""
     connection.executemany(
-        f"INSERT INTO pm_history SELECT NULL, {_RECORD}, x.recorded_at, x.pinned, x.attached, {_BEGAN}, ? "
+        f"INSERT INTO pm_history SELECT NULL, {_RECORD}, {_EXTRAS}, {_BEGAN}, ? "
         "FROM records r LEFT JOIN pm_extra x ON x.id = r.id WHERE r.pos = ?",
         ((moment, pos) for pos in positions),
     )
 
 
 _VERSION: Final = (
-    f"SELECT {', '.join(f'h.{name}' for name in _FIELDS)}, h.recorded_at, h.pinned, h.attached, h.began, h.replaced "
-    "FROM pm_history h"
+    f"SELECT {', '.join(f'h.{name}' for name in (*_FIELDS, *EXTRAS))}, h.began, h.replaced FROM pm_history h"
 )
 
 
@@ -762,11 +762,11 @@ def add_accesses(connection: sqlite3.Connection, rows: Iterable[tuple[int, str, 
 
 
 def put_extras(connection: sqlite3.Connection, rows: Iterable[tuple[Any, ...]]) -> None:
-    """(id, text, recorded_at, pinned, attached) each."""
+    """(id, text, *EXTRAS) each."""
     rows = ((id, digest(text), *extras) for id, text, *extras in rows)
     connection.executemany(
-        "INSERT INTO pm_extra VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest, "
-        "recorded_at = excluded.recorded_at, pinned = excluded.pinned, attached = excluded.attached",
+        f"INSERT INTO pm_extra VALUES (?, ?{', ?' * len(EXTRAS)}) ON CONFLICT (id) DO UPDATE SET "
+        + ", ".join(f"{name} = excluded.{name}" for name in ("digest", *EXTRAS)),
         rows,
     )
 
