@@ -37,9 +37,9 @@ struct PlacementColumns {
 // and that direction at depth S is the child's place. A row whose embedding has zero length gets no
 // direction, the depth of its level, and no say in the direction of its children.
 //
-// A row with learnt[row] == 1 was placed by training or a layout: it keeps radius and direction (at the origin, where
-// there is none, the direction of its embedding). What lies below such a row is marked with 2; its radius is that of its
-// parent + depth_step.
+// A row with learnt[row] == 1 was placed by training or a layout: it keeps radius and direction (at the
+// origin, where there is none, the direction of its embedding). What lies below such a row is marked with 2;
+// its radius is that of its parent + depth_step.
 template <typename T>
 void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, std::size_t n,
                 const PlacementRule& rule, int threads);
