@@ -87,6 +87,7 @@ store.learned
 store.reporting
 store.atomic
 store.archive
+store.standins
 store.digests
 store.schema
 store.sql
@@ -108,6 +109,9 @@ store.following
 store.livefile
 store.reembedding
 store.live
+store.watching
+store.salvage
+store.diagnosis
 viz.layout
 viz.snapshot
 viz.sampling
@@ -122,7 +126,15 @@ store.inspection
 store.memory
 store
 demo
+cli.terminal
+cli.stores
+cli.looking
+cli.editing
+cli.exchange
+cli.checking
+cli.watching
 cli
+cli.__main__
 """.split()
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

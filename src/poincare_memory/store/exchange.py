@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, Literal, get_args
 from ..progress import Progress, checked_progress, metered
 from .archive import texts_of
 from .atomic import is_special, replacing
-from .entries import Entry, Source
+from .entries import NAMES, Entry, Source
 from .outline import read_outline
 from .outlining import outline_rows
 from .tabular import csv_rows, jsonl_rows, read_csv, read_jsonl
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .memory import Memory
     from .upserting import OnDuplicate
 
-__all__ = ["TextFormat", "export_text", "format_of", "import_text", "read_entries"]
+__all__ = ["TextFormat", "export_text", "format_of", "import_text", "is_export", "read_entries"]
 
 TextFormat = Literal["jsonl", "csv", "tsv", "markdown"]
 BATCH: Final = 1000  # memories that are embedded and added at once
@@ -192,6 +192,17 @@ def export_text(
             with replacing(target) as temporary, open(temporary, "wb") as stream:
                 _write(rows, stream, count, meter.update)
     return count
+
+
+def is_export(path: str | os.PathLike[str], format: TextFormat) -> bool:
+    """Whether a file begins as `export_text` writes it: anything else may be somebody's."""
+    with open(path, "rb") as file:
+        start = file.read(10_000).decode("utf-8", "replace")
+    if format == "jsonl":
+        return start.startswith('{"id": ')
+    if format == "markdown":
+        return start.startswith("# ") and '<!-- {"id": ' in start
+    return start.startswith(("\t" if format == "tsv" else ",").join(NAMES))
 
 
 def _write(rows: Iterable[str], stream: IO[bytes], count: int, told: Callable[[int], object]) -> None:

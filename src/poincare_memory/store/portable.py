@@ -16,6 +16,7 @@ from .._core import _kernels
 from .archive import EXTRAS, FIELDS, Archive, Block, Floats, archive_of, empty_store, store_of
 from .atomic import write_text
 from .sqlite import is_database, refuse_foreign
+from .standins import standin_embedder, standin_policy
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -108,6 +109,15 @@ def from_json(
         decay=decay,
         clock=clock,
     )
+
+
+def parts_of_json(source: str | bytes | os.PathLike[str]) -> tuple[Embedder | None, DecayPolicy | None]:
+    """Stand-ins for an embedder and a policy that files do not keep, None where they do: for what asks neither."""
+    payload = _parsed(*_text_of(source))
+    config = payload.get("config") if isinstance(payload, Mapping) else None
+    if not isinstance(config, Mapping):
+        return None, None
+    return standin_embedder(config), standin_policy(config)
 
 
 def _text_of(source: str | bytes | os.PathLike[str]) -> tuple[str, str]:

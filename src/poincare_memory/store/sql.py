@@ -1,4 +1,4 @@
-"""All SQL that is run; what the tables are is told by `schema`.
+"""All SQL that is run (but on damaged files: `salvage`); what the tables are is told by `schema`.
 
 What other processes do to a live file is told by `pm_change`, which triggers fill, whoever writes.
 """
@@ -157,10 +157,10 @@ def seal(connection: sqlite3.Connection, positions: Iterable[int]) -> None:
     for pos in positions:
         row = connection.execute(f"{_LIVE} WHERE r.pos = ?", (pos,)).fetchone()
         if row is not None:
-            connection.execute(_PUT_DIGEST, _digest_row(row))
+            connection.execute(_PUT_DIGEST, digest_row(row))
 
 
-def _digest_row(row: Sequence[Any]) -> tuple[Any, ...]:
+def digest_row(row: Sequence[Any]) -> tuple[Any, ...]:
     pos, *texts, count, accessed, meta, point, embedding = row[: len(_FIELDS)]
     extras = row[len(_FIELDS) :]
     if any(value is not None for value in extras):
@@ -203,7 +203,7 @@ def _noting_digests(
     """The rows as they are; the row of pm_digest that belongs to each is appended to `digests`."""
     for row, extra in zip(rows, extras, strict=True):
         joined = row if extra == _NO_EXTRA else (*row, digest(row[2]), *extra)
-        digests.append(_digest_row(joined))
+        digests.append(digest_row(joined))
         yield row
 
 
@@ -404,7 +404,7 @@ class _Digests:
             if self._next[0] < row[0]:
                 self.finish()
             try:
-                same = self._next == _digest_row(row)
+                same = self._next == digest_row(row)
             except TypeError:  # a vector that is none
                 same = False
             if not same:
@@ -705,6 +705,14 @@ def counts_of(connection: sqlite3.Connection, id: str) -> tuple[Any, Any] | None
     """access_count and last_accessed of a record."""
     found: tuple[Any, Any] | None = connection.execute(
         "SELECT access_count, last_accessed FROM records WHERE id = ?", (id,)
+    ).fetchone()
+    return found
+
+
+def text_of(connection: sqlite3.Connection, id: str) -> tuple[str, str | None] | None:
+    """text and parent of a record."""
+    found: tuple[str, str | None] | None = connection.execute(
+        "SELECT text, parent_id FROM records WHERE id = ?", (id,)
     ).fetchone()
     return found
 

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from . import sql
 from .archive import Archive, archive_of, store_of
@@ -154,6 +154,29 @@ def load(
     except sqlite3.Error as error:
         raise ValueError(f"{file}: not a readable memory store ({error})") from error
     return store
+
+
+def settings_of(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The settings that a file holds, unchecked; none of a file that is no store, which `load` then says."""
+    try:
+        with _looking(Path(path)) as connection:
+            return sql.read_config(connection, str(path)) if sql.is_store(connection) else {}
+    except (ValueError, sqlite3.Error):
+        return {}
+
+
+def holds_versions(path: str | os.PathLike[str]) -> bool:
+    """Whether a file keeps what memories were."""
+    try:
+        with _looking(Path(path)) as connection:
+            return sql.keeps_versions(connection)
+    except sqlite3.Error:
+        return False
+
+
+def _looking(file: Path) -> contextlib.AbstractContextManager[sqlite3.Connection]:
+    """For a glance: leaves nothing beside a file at rest."""
+    return sql.reading(file) if _at_rest(file) is None else sql.peeking(file)
 
 
 def _read_at_rest(file: Path, store_from: Callable[[sqlite3.Connection], Store]) -> Store | None:

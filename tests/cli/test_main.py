@@ -5,36 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import poincare_memory
+from cli.conftest import process
 from poincare_memory import Memory
 from poincare_memory.cli import main
-from poincare_memory.demo import build_demo_memory
-
-
-@pytest.fixture(scope="session")
-def demo_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("demo") / "demo.db"
-    build_demo_memory().save(path)
-    return path.read_bytes()
-
-
-@pytest.fixture
-def folder(tmp_path: Path, demo_bytes: bytes, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory, with ``demo.db`` in it."""
-    (tmp_path / "demo.db").write_bytes(demo_bytes)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def process(*argv: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "poincare_memory.cli", *argv]
-    return subprocess.run(command, capture_output=True, timeout=60, env={**os.environ, **environment})
 
 
 def run(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, str]:
@@ -225,10 +203,3 @@ def test_texts_cannot_command_the_terminal(folder: Path, capsys) -> None:
         assert len(output.splitlines()) == 1
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", output)
         assert "\\x1b[31m" in output
-
-
-def test_a_reader_that_stops_early_is_no_error_to_show(folder: Path) -> None:
-    command = f"{sys.executable} -m poincare_memory.cli tree demo.db | head -n 1"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60)
-    assert done.stdout.startswith(b"Human")
-    assert done.stderr == b""

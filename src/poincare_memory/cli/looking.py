@@ -1,0 +1,185 @@
+"""``inspect``, ``tree``, ``stats``, ``search`` and ``demo``: stores are only read."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from .stores import (
+    STANDARD_STREAM,
+    AddCommand,
+    add_store,
+    at_least_one,
+    json_object,
+    load,
+    moment,
+    refuse_same_file,
+    unknown_id,
+)
+from .terminal import Piece, is_coloured, one_line, tell, tell_json
+
+MODES = ("nearest", "subtree", "children", "ancestors", "siblings", "cone")
+DEMO_HALF_LIFE_HOURS = 24 * 30
+
+_STORE_SUFFIXES = {".db", ".sqlite", ".sqlite3"}
+_LABEL = re.compile(r"^([│ ├└─|`-]*)(.*?)(  \[.* d=\d+\.\d\d\])$")
+
+
+def register(add: AddCommand) -> None:
+    """Add these commands to the parser."""
+    looking = add("inspect", inspect, "write an interactive HTML inspector for a saved memory")
+    add_store(looking)
+    looking.add_argument("-o", "--out", help="output .html (default: beside the store)")
+    looking.add_argument("--open", action="store_true", help="open in the default browser")
+
+    add_store(add("tree", tree, "print the hierarchy as a tree"))
+    add_store(add("stats", stats, "print summary statistics of a saved memory as JSON"))
+    _register_search(add)
+
+    showing = add("demo", demo, "build the anatomy demo, save it, and write its inspector")
+    showing.add_argument("-o", "--out", default="demo", help="output prefix (default: %(default)s)")
+    showing.add_argument("--open", action="store_true", help="open in the default browser")
+
+
+def _register_search(add: AddCommand) -> None:
+    searching = add("search", search, "search a saved memory")
+    add_store(searching)
+    searching.set_defaults(may_come_late="query")
+    searching.add_argument(
+        "query",
+        nargs="?",
+        help="what to look for; - reads it from standard input; not needed with --mode or --filter",
+    )
+    option = searching.add_argument
+    option("-k", type=at_least_one, default=5, help="how many results (default: %(default)s)")
+    option("--mode", choices=MODES, default="nearest", help="which memories (default: %(default)s)")
+    option(
+        "--root",
+        action="append",
+        metavar="ID",
+        help="memory the mode is about; several times with --mode subtree",
+    )
+    option(
+        "--filter",
+        type=json_object,
+        metavar="JSON",
+        help='on metadata: \'{"kind": "run", "km": {"$gte": 10}}\'',
+    )
+    option("--as-of", type=moment, metavar="TIME", help="what the store knew then")
+    option("--at", type=moment, metavar="TIME", help="the moment of the time weights (default: now)")
+    option("--lexical", type=float, metavar="COEF", help="what matching words (BM25) add, such as 0.3")
+    option("--min-score", type=float, metavar="SCORE", help="leave out what scores less")
+    option("--explain", action="store_true", help="show the parts of each score")
+    option("--json", action="store_true", help="print a JSON array")
+
+
+def inspect(arguments: argparse.Namespace) -> None:
+    """Write the inspector page of a store."""
+    memory = load(arguments)
+    page = Path(arguments.out) if arguments.out else _page_beside(arguments.db)
+    refuse_same_file(arguments.db, page)
+    memory.inspect(page, open_browser=arguments.open)
+    tell(f"wrote {page} ({len(memory)} memories)")
+
+
+def tree(arguments: argparse.Namespace) -> None:
+    """Print the hierarchy."""
+    drawing = load(arguments, weighs=False).tree()
+    if not is_coloured(sys.stdout):
+        tell(drawing)
+        return
+    for line in drawing.split("\n"):
+        label = _LABEL.match(line)
+        tell(*((label[1], "dim"), label[2], (label[3], "dim")) if label else (line,))
+
+
+def stats(arguments: argparse.Namespace) -> None:
+    """Print summary numbers as JSON."""
+    tell_json(load(arguments).stats())
+
+
+def search(arguments: argparse.Namespace) -> None:
+    """Print the best matches, one a line. The store is only read."""
+    query = _query(arguments)
+    roots = arguments.root or []
+    if len(roots) > 1 and arguments.mode != "subtree":
+        raise ValueError("--root: several are for --mode subtree only")
+    memory = _searched(arguments)
+    with memory:
+        for id in roots:
+            if id not in memory and arguments.as_of is None:
+                raise unknown_id(id, arguments.db)
+        hits = memory.search(
+            query,
+            k=arguments.k,
+            mode=arguments.mode,
+            root=None if not roots else roots[0] if len(roots) == 1 else roots,
+            at_time=arguments.at,
+            filters=arguments.filter,
+            touch=False,
+            lexical_coef=arguments.lexical,
+            min_score=arguments.min_score,
+            explain=arguments.explain,
+            as_of=arguments.as_of,
+        )
+    if arguments.json:
+        tell_json([hit.to_dict() for hit in hits])
+        return
+    for hit in hits:
+        tell(*_line_of(hit))
+        if hit.terms:
+            terms = "  ".join(f"{name} {value:+.3f}" for name, value in hit.terms.items())
+            tell((f"          {terms}", "dim"))
+
+
+def _query(arguments: argparse.Namespace) -> str | None:
+    query: str | None = arguments.query
+    if query == STANDARD_STREAM:
+        query = sys.stdin.read().strip()
+    if query is None and arguments.mode == "nearest" and arguments.filter is None:
+        raise ValueError("search: a query is needed, unless there is a --mode or a --filter")
+    return query
+
+
+def _searched(arguments: argparse.Namespace) -> Any:
+    """The memory that is searched: of a live store that keeps versions itself, if it is asked for the past."""
+    from ..store.memory import Memory
+    from ..store.sqlite import holds_versions
+    from .stores import existing_file, named_parts
+
+    embeds = arguments.query is not None
+    if arguments.as_of is not None and holds_versions(existing_file(arguments.db)):
+        embedder, decay = named_parts(arguments)
+        return Memory.open(arguments.db, embedder=embedder, decay=decay, create=False)
+    return load(arguments, embeds=embeds)
+
+
+def _line_of(hit: Any) -> tuple[Piece, ...]:
+    return (
+        (f"{hit.score:8.3f}", "strong"),
+        (f"  d={hit.distance:5.2f}  w={hit.time_weight:.3f}  depth={hit.depth:.2f}  ", "dim"),
+        (one_line(hit.id), "name"),
+        f"  {one_line(hit.text)}",
+    )
+
+
+def demo(arguments: argparse.Namespace) -> None:
+    """Build the anatomy demo, print it, and write its store and its page."""
+    from ..demo import build_demo_memory
+    from ..temporal import HalfLife
+
+    memory = build_demo_memory(decay=HalfLife(hours=DEMO_HALF_LIFE_HOURS))
+    store, page = Path(f"{arguments.out}.db"), Path(f"{arguments.out}.html")
+    memory.save(store)
+    memory.inspect(page, open_browser=arguments.open, title="poincare-memory · anatomy demo")
+    tell(memory.tree())
+    tell(f"\nsaved {store} and {page}")
+
+
+def _page_beside(store: str) -> Path:
+    path = Path(store)
+    name = path.stem if path.suffix.lower() in _STORE_SUFFIXES else path.name
+    return path.with_name(f"{name}.html")

@@ -1,0 +1,136 @@
+"""What a terminal gets: colours where they are wanted, one line for an error, silence where nobody listens."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli.conftest import Run, assert_one_line_error, process
+from poincare_memory import Memory
+from poincare_memory.cli.terminal import Meter
+
+ESCAPE = b"\x1b["
+
+
+def on_a_terminal(*argv: str, **environment: str) -> bytes:
+    """What the command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    settings = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+    child = subprocess.Popen(
+        [sys.executable, "-m", "poincare_memory.cli", *argv],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**settings, "TERM": "xterm", **environment},
+    )
+    os.close(theirs)
+    written = b""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        if select.select([ours], [], [], 0.1)[0]:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            written += piece
+    child.wait(timeout=30)
+    os.close(ours)
+    return written
+
+
+@pytest.mark.parametrize("argv", [["search", "demo.db", "knee"], ["tree", "demo.db"]], ids=" ".join)
+def test_colours_on_a_terminal_only(argv: list[str], folder: Path) -> None:
+    assert ESCAPE in on_a_terminal(*argv)
+    assert ESCAPE not in on_a_terminal(*argv, NO_COLOR="1")
+    assert ESCAPE not in on_a_terminal(*argv, TERM="dumb")
+    plain = process(*argv).stdout
+    assert ESCAPE not in plain
+    coloured = on_a_terminal(*argv)
+    for code in (b"0", b"1", b"2", b"31", b"32", b"36"):
+        coloured = coloured.replace(ESCAPE + code + b"m", b"")
+    assert coloured.replace(b"\r\n", b"\n").splitlines()[0] == plain.splitlines()[0]
+
+
+def test_a_reader_that_stops_early_is_no_error_to_show(folder: Path) -> None:
+    memory = Memory.load("demo.db")
+    memory.add_many({"text": f"one of many {i}", "parent": "body"} for i in range(3000))
+    memory.save("big.db")
+    command = f"{sys.executable} -m poincare_memory.cli tree big.db | head -n 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60)
+    assert done.stdout.startswith(b"Human")
+    assert done.stdout.endswith(b"141\n")
+    assert done.stderr == b""
+
+
+def test_ctrl_c_is_quiet(folder: Path) -> None:
+    with Memory.open("live.db") as mem:
+        mem.add("a")
+        child = subprocess.Popen(
+            [sys.executable, "-m", "poincare_memory.cli", "watch", "live.db", "--interval", "0.05"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert child.stdout is not None
+        while not select.select([child.stdout], [], [], 0.05)[0]:
+            mem.add("until it is seen")
+            assert child.poll() is None
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=30)
+    assert (child.returncode, errors) == (130, b"")
+
+
+def test_wrong_usage_is_one_line_and_names_the_help(command: Run) -> None:
+    assert_one_line_error(command(), "required", code=2)
+    assert_one_line_error(command("search"), "`poincare-memory search --help`", code=2)
+    code, output, errors = command("--help")
+    assert (code, errors) == (0, "")
+    assert "exit codes" in output
+
+
+def test_a_meter_shows_what_takes_long_and_goes_away(capsys: pytest.CaptureFixture[str]) -> None:
+    meter = Meter("importing")
+    meter(1, 100)
+    assert capsys.readouterr().err == "", "nothing for what is quick"
+    meter._began -= 1
+    meter(50, 100)
+    assert capsys.readouterr().err == "\rimporting  50 %"
+    meter._last -= 1
+    meter(7_000, 0)
+    meter.clear()
+    assert capsys.readouterr().err == "\rimporting 7,000" + "\r" + " " * 15 + "\r"
+
+
+def test_no_bar_where_nobody_looks(folder: Path) -> None:
+    done = process("import", "-", "x.db", "--format", "markdown")
+    assert done.stderr == b""
+
+
+def test_the_librarys_warnings_are_lines_of_their_own(
+    folder: Path, command: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import logging
+
+    monkeypatch.setattr(
+        Memory, "tree", lambda _: logging.getLogger("poincare_memory.store").warning("a\nb") or "drawing"
+    )
+    assert command("tree", "demo.db") == (0, "drawing\n", "poincare-memory: warning: a b\n")
+
+
+def test_completions(folder: Path) -> None:
+    pytest.importorskip("argcomplete", reason="an extra that the tests do not install")
+    line = "poincare-memory sea"
+    done = process(
+        _ARGCOMPLETE="1", COMP_LINE=line, COMP_POINT=str(len(line)), _ARGCOMPLETE_STDOUT_FILENAME="out"
+    )
+    assert done.returncode == 0
+    assert Path("out").read_text().strip() == "search"
