@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from . import sql
-from .livefile import identity
+from .connections import identity
 from .schema import CONFIGURED, DELETED, INSERTED, LIVE_TABLES, TOUCHED, UPDATED
 
 __all__ = ["Event", "watch"]
