@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ..arguments import number_within
 from ..embed.embedding import embed_texts
 from ..geometry.poincare import PoincareBall
 from . import salvage, sqlite
@@ -36,6 +37,25 @@ __all__ = ["Examination", "Finding", "diagnose", "repair"]
 
 HASHING: Final = {"type": "hashing", "ngram_range": [3, 5], "seed": 0}
 NOTHING: Final = "nothing can be saved"
+NO_EXTRAS: Final = (None,) * (1 + len(EXTRAS))
+
+
+def _place_among_siblings(value: Any) -> None:
+    if type(value) is not int or not 0 <= value < 2**62:
+        raise ValueError(value)
+
+
+def _truth(value: Any) -> None:
+    if value not in (0, 1):
+        raise ValueError(value)
+
+
+CHECKED: Final[dict[str, Callable[[Any], object]]] = {
+    "recorded_at": parse_instant,
+    "pinned": _truth,
+    "attached": _place_among_siblings,
+    "learned_depth": lambda value: number_within("learned_depth", value, 0),
+}
 
 
 @dataclass(frozen=True)
@@ -290,7 +310,7 @@ class _Examiner:
             return
         values = tuple(record[name] for name in salvage.FIELDS)
         try:
-            same = digest_row((*values, *extras.get(record["id"], (None,) * 4)))[1] == noted
+            same = digest_row((*values, *extras.get(record["id"], NO_EXTRAS)))[1] == noted
         except TypeError:
             same = False
         if not same:
@@ -343,13 +363,11 @@ class _Examiner:
             record["meta"] = {"damaged_metadata": str(meta)}
 
     def _settle_extras(self, record: dict[str, Any], extras: dict[str, tuple[Any, ...]]) -> None:
-        text_digest, recorded, pinned, attached = extras.get(record["id"], (None,) * 4)
+        text_digest, *values = extras.get(record["id"], NO_EXTRAS)
         if text_digest is None or text_digest != digest(record["text"]):
-            recorded = pinned = attached = None
-        good = recorded is None or _passes(parse_instant, recorded)
-        record["recorded_at"] = recorded if good else None
-        record["pinned"] = pinned if pinned in (0, 1) else None
-        record["attached"] = attached if type(attached) is int and 0 <= attached < 2**62 else None
+            values = [None] * len(EXTRAS)
+        for name, value in zip(EXTRAS, values, strict=True):
+            record[name] = value if value is None or _passes(CHECKED[name], value) else None
 
     def _settle_parents(self, records: list[dict[str, Any]]) -> None:
         """Every parent is there, and no chain of parents comes back to itself."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from . import sql
+from .archive import EXTRAS
 
 MOST_FAULTS: Final = 100
 LARGEST_GAP: Final = 100_000  # positions that are tried one by one
@@ -132,15 +133,11 @@ def _after(
 
 
 def extras(connection: sqlite3.Connection) -> dict[str, tuple[Any, ...]]:
-    """id -> digest of the text it was written for, recorded_at, pinned, attached."""
+    """id -> digest of the text it was written for, and the `EXTRAS`."""
     found: dict[str, tuple[Any, ...]] = {}
-    try:
-        for id, *values in connection.execute(
-            "SELECT id, digest, recorded_at, pinned, attached FROM pm_extra"
-        ):
+    with suppress(sqlite3.DatabaseError):
+        for id, *values in connection.execute(f"SELECT id, digest, {', '.join(EXTRAS)} FROM pm_extra"):
             found[id] = tuple(values)
-    except sqlite3.DatabaseError:
-        pass
     return found
 
 
