@@ -120,6 +120,10 @@ viz.export
 viz.payload
 viz.bundle
 viz.html
+viz.graphml
+viz.mermaid
+viz.colouring
+viz.labelling
 viz.mpl
 viz
 store.inspection

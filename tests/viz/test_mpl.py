@@ -73,3 +73,122 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"poincare-memory\[viz\]"):
         plot_memory(Memory())
+
+
+def boxes_of(ax) -> list:
+    ax.figure.canvas.draw()
+    return [label.get_window_extent() for label in ax.texts]
+
+
+@pytest.mark.parametrize("center", [None, "hams"])
+def test_labels_cover_neither_points_nor_each_other(center) -> None:
+    memory = build_demo_memory(decay=HalfLife(720))
+    ax = memory.plot(labels=True, center=center)
+    boxes = boxes_of(ax)
+    assert len(boxes) > 20
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+    bar = ax.figure.axes[1].get_tightbbox()
+    assert not any(box.overlaps(bar) for box in boxes)
+    points = ax.transData.transform(np.asarray(ax.collections[-1].get_offsets()))
+    for box in boxes:
+        assert not any(box.contains(x, y) for x, y in points)
+        assert ax.figure.bbox.x0 <= box.x0
+        assert box.x1 <= ax.figure.bbox.x1
+
+
+def test_long_texts_are_cut() -> None:
+    memory = Memory()
+    memory.add("a long   text\nthat no figure has room for, at all")
+    ax = memory.plot(labels=True)
+    assert [label.get_text() for label in ax.texts] == ["a long text that no figure…"]
+
+
+def test_labels_on_sub_figures_and_other_axes() -> None:
+    memory = build_demo_memory()
+    figure = pyplot.figure(figsize=(12, 6), layout="constrained")
+    left, right = figure.subfigures(1, 2)
+    memory.plot(ax=left.subplots(), labels=True)
+    ax = memory.plot(ax=right.subplots(), labels=True, color="root")
+    boxes = boxes_of(ax)
+    assert boxes
+    assert not any(box.overlaps(other) for i, box in enumerate(boxes) for other in boxes[:i])
+
+
+def coloured(ax):
+    return next(drawn for drawn in ax.collections if drawn.get_array() is not None)
+
+
+def test_colour_by_amounts() -> None:
+    memory = build_demo_memory(decay=HalfLife(720))
+    memory.search("hamstring", k=3)
+    for color, expected in (
+        ("level", [memory.level(id) for id in memory.ids]),
+        ("depth", [memory.depth(id) for id in memory.ids]),
+        ("accesses", [memory.get(id).access_count for id in memory.ids]),
+    ):
+        np.testing.assert_allclose(coloured(memory.plot(color=color)).get_array(), expected)
+    own = np.linspace(0, 1, len(memory))
+    np.testing.assert_allclose(coloured(memory.plot(color=own)).get_array(), own)
+
+
+def legend_of(ax) -> dict[str, tuple]:
+    legend = ax.get_legend()
+    return {
+        text.get_text(): matplotlib.colors.to_rgba(mark.get_color())
+        for text, mark in zip(legend.get_texts(), legend.legend_handles, strict=True)
+    }
+
+
+def test_colour_by_a_key_of_the_metadata() -> None:
+    memory = Memory()
+    kinds = ["$a$", "b", "b", None, 3, "b"]
+    for i, kind in enumerate(kinds):
+        memory.add(f"n {i}", meta={} if kind is None else {"kind": kind})
+    ax = memory.plot(color="kind")
+    ax.figure.canvas.draw()
+    legend = legend_of(ax)
+    assert list(legend) == ["b", "$a$", "none", "3"]
+    drawn = ax.collections[-1].get_facecolors()[:, :3]
+    for colour, kind in zip(drawn, kinds, strict=True):
+        assert tuple(colour) == legend["none" if kind is None else str(kind)][:3]
+    assert memory.plot(color="kind", legend=False).get_legend() is None
+
+
+def test_numbers_of_the_metadata_are_amounts_and_gaps_are_grey() -> None:
+    memory = Memory()
+    for i in range(10):
+        memory.add(f"n {i}", meta={"size": i / 2} if i else {})
+    values = coloured(memory.plot(color="size")).get_array()
+    np.testing.assert_allclose(np.ma.getdata(values)[1:], np.arange(1, 10) / 2)
+    assert np.ma.getmaskarray(values)[0] or np.isnan(np.ma.getdata(values)[0])
+
+
+def test_the_largest_trees_have_colours() -> None:
+    memory = Memory()
+    for i in range(12):
+        memory.add(f"tree {i}", id=str(i))
+    memory.add_many({"text": "leaf", "parent": "4"} for _ in range(3))
+    names = list(legend_of(memory.plot(color="root")))
+    assert names[0] == "tree 4"
+    assert names[-1] == "4 others"
+    assert len(names) == 9
+
+
+@pytest.mark.parametrize("color", ["no such key", [1, 2]])
+def test_a_colour_that_is_none_is_an_error(color) -> None:
+    with pytest.raises(ValueError, match="color must"):
+        build_demo_memory().plot(color=color)
+
+
+def test_the_centre_is_moved_by_an_isometry() -> None:
+    memory = build_demo_memory()
+    ball = memory.ball.__class__(1.0)
+    ax = memory.plot(center="hams", layout="structural")
+    drawn = np.asarray(ax.collections[-1].get_offsets())
+    where = structural_coordinates(memory)
+    place = memory.ids.index("hams")
+    np.testing.assert_allclose(drawn[place], [0.0, 0.0], atol=1e-15)
+    np.testing.assert_allclose(ball.distance_to_origin(drawn), ball.distance(where, where[place]), atol=1e-9)
+    with pytest.raises(KeyError, match="no memory 'nowhere'"):
+        memory.plot(center="nowhere")

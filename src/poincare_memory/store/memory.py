@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import os
 
     import pandas
+    import polars
 
     from ..embed.base import Embedder
     from ..index import MIPSIndex
@@ -923,9 +924,75 @@ class Memory(AsyncTwins):
         """Plain rows: id, text, parent, level, depth (4 places), t, weight (6 places), accesses, meta."""
         return reporting.table(self._store, at_time)
 
-    def to_dataframe(self, at_time: datetime | None = None) -> pandas.DataFrame:
-        """`table` as a `pandas.DataFrame` (``pip install "poincare-memory[pandas]"``)."""
-        return reporting.dataframe(self._store, at_time)
+    @overload
+    def to_dataframe(
+        self, at_time: datetime | None = None, *, library: Literal["pandas"] = "pandas"
+    ) -> pandas.DataFrame: ...
+
+    @overload
+    def to_dataframe(
+        self, at_time: datetime | None = None, *, library: Literal["polars"]
+    ) -> polars.DataFrame: ...
+
+    def to_dataframe(self, at_time: datetime | None = None, *, library: str = "pandas") -> Any:
+        """`table` as a data frame of pandas or of polars (``pip install "poincare-memory[pandas]"``, ``[polars]``).
+
+        Parameters
+        ----------
+        at_time : datetime, optional
+            The moment of the time weights (naive: UTC); the clock's time by default.
+        library : {"pandas", "polars"}
+            In polars, whose columns have one type each, ``meta`` is JSON text.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> tea = mem.add("tea", id="tea", parent=mem.add("drinks", id="drinks"))
+        >>> mem.to_dataframe().groupby("level")["id"].count().to_dict()
+        {0: 1, 1: 1}
+        """
+        return reporting.dataframe(self._store, at_time, library)
+
+    def to_graphml(self, path: Path | None = None, at_time: datetime | None = None) -> str:
+        """The hierarchy as GraphML, a node a memory; also written to `path` where given (UTF-8).
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> tea = mem.add("tea", id="tea", parent=mem.add("drinks", id="drinks"))
+        >>> mem.to_graphml().count("<node ")
+        2
+        """
+        from ..viz.graphml import to_graphml
+
+        document = to_graphml(self, at_time)
+        if path is not None:
+            from .atomic import write_text
+
+            write_text(path, document)
+        return document
+
+    def to_mermaid(
+        self, root: str | None = None, *, direction: str = "LR", limit: int = 200, max_text: int = 40
+    ) -> str:
+        """The hierarchy, or what is below `root`, as a Mermaid flowchart; see `viz.to_mermaid`.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> tea = mem.add("tea", id="tea", parent=mem.add("drinks", id="drinks"))
+        >>> print(mem.to_mermaid(direction="TD"))
+        flowchart TD
+          n0["drinks"]
+          n1["tea"]
+          n0 --> n1
+        """
+        from ..viz.mermaid import to_mermaid
+
+        return to_mermaid(self, root, direction=direction, limit=limit, max_text=max_text)
 
     def tree(self, root: str | None = None, max_text: int = 60) -> str:
         """The hierarchy as text, one line a memory, texts cut at `max_text` characters.
@@ -994,11 +1061,55 @@ class Memory(AsyncTwins):
         }
         return inspection.inspect(self, path, open_browser, options)
 
-    def plot(self, ax: Any = None, labels: bool = False, at_time: datetime | None = None) -> Any:
-        """Matplotlib drawing of the disk (``pip install "poincare-memory[viz]"``); returns the axes."""
+    def plot(
+        self,
+        ax: Any = None,
+        labels: bool = False,
+        at_time: datetime | None = None,
+        *,
+        color: str | Sequence[Any] = "level",
+        layout: str = "auto",
+        center: str | None = None,
+        legend: bool = True,
+    ) -> Any:
+        """Matplotlib drawing of the disk (``pip install "poincare-memory[viz]"``); returns the axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        labels : bool, default False
+            Write the beginning of each text where there is room for it.
+        at_time : datetime, optional
+            The moment of the time weights (naive: UTC); the clock's time by default.
+        color : str or sequence
+            "level", "depth", "weight", "age", "accesses", "root", a key of the metadata, or one value a memory.
+        layout : {"auto", "structural", "projection"}
+            As for `inspect`.
+        center : str, optional
+            Id of the memory in the middle.
+        legend : bool, default True
+            Draw a colour bar or a legend.
+
+        Examples
+        --------
+        >>> from poincare_memory.demo import build_demo_memory
+        >>> ax = build_demo_memory().plot(color="kind", labels=True)
+        >>> ax.get_legend().get_title().get_text()
+        'kind'
+        """
         from ..viz.mpl import plot_memory
 
-        return plot_memory(self, ax=ax, labels=labels, at_time=at_time)
+        return plot_memory(
+            self,
+            ax=ax,
+            labels=labels,
+            at_time=at_time,
+            color=color,
+            layout=layout,
+            center=center,
+            legend=legend,
+        )
 
     def __repr__(self) -> str:
         store = self._store

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from .state import Store
 from .weights import TimeColumns
 
 if TYPE_CHECKING:
-    import pandas
-
     from .arrays import Rows
     from .columns import Columns
 
@@ -88,14 +87,31 @@ def table(store: Store, at_time: datetime | None = None) -> list[dict[str, Any]]
     ]
 
 
-def dataframe(store: Store, at_time: datetime | None = None) -> pandas.DataFrame:
+TABLE_COLUMNS = ("id", "text", "parent", "level", "depth", "t", "weight", "accesses", "meta")
+FRAME_LIBRARIES = ("pandas", "polars")
+
+
+def dataframe(store: Store, at_time: datetime | None = None, library: str = "pandas") -> Any:
     """`table` as a frame; see `Memory.to_dataframe`."""
+    if library not in FRAME_LIBRARIES:
+        raise ValueError(f"library must be 'pandas' or 'polars', got {library!r}")
     try:
-        import pandas
+        frames = importlib.import_module(library)
     except ImportError as error:
-        raise ImportError('to_dataframe needs pandas: pip install "poincare-memory[pandas]"') from error
-    columns = ["id", "text", "parent", "level", "depth", "t", "weight", "accesses", "meta"]
-    return pandas.DataFrame(table(store, at_time), columns=columns)
+        raise ImportError(
+            f'to_dataframe needs {library}: pip install "poincare-memory[{library}]"'
+        ) from error
+    rows = table(store, at_time)
+    if library == "pandas":
+        return frames.DataFrame(rows, columns=list(TABLE_COLUMNS))
+    import json
+
+    for row in rows:
+        # A column has one type, and every memory its own metadata.
+        row["meta"] = json.dumps(row["meta"], ensure_ascii=False)
+    text, whole, number = frames.String, frames.Int64, frames.Float64
+    types = (text, text, text, whole, number, text, number, whole, text)
+    return frames.DataFrame(rows, schema=dict(zip(TABLE_COLUMNS, types, strict=True)))
 
 
 def tree(store: Store, root: str | None = None, max_text: int = 60) -> str:
