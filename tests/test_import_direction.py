@@ -54,6 +54,7 @@ hierarchy
 retrieval.cones
 retrieval.scoring
 retrieval.conditions
+retrieval.key_column
 retrieval.filters
 retrieval.lexical
 retrieval
@@ -67,6 +68,7 @@ store.errors
 store.undo
 store.changes
 store.arrays
+store.filtered_keys
 store.columns
 index
 store.state

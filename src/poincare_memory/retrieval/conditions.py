@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timezone
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,26 +36,48 @@ EXACT: Final = 2**53  # integers up to it are floats
 _PLAIN = (str, int, float, bool, type(None))
 
 
+class Columns(Protocol):
+    """Answers to conditions on metadata keys of all memories at once, where they are at hand."""
+
+    def truth(self, key: Any, name: str, operand: Any, missing_matches: bool) -> Truth | None: ...
+
+    def positions_with(self, key: Any) -> NDArray[np.intp] | None: ...
+
+
 class Memories:
-    """Metadata, and the record fields where they are at hand, of the memories that a filter is asked about."""
+    """Metadata, and record fields and columns where they are at hand, of the memories a filter is asked about."""
 
     def __init__(
         self,
         metas: Sequence[Mapping[str, Any] | None],
         field: Callable[[str], NDArray[Any] | list[Any]] | None = None,
+        columns: Columns | None = None,
     ) -> None:
         self.metas = metas
         self.field = field
+        self.columns = columns
 
     def __len__(self) -> int:
         return len(self.metas)
 
     def values(self, key: Any) -> list[Any]:
         """What each memory has under a key or a path, `MISSING` where nothing."""
-        if isinstance(key, str) and "." in key:
-            path = key.split(".")
-            return [MISSING if meta is None else _at(meta, key, path) for meta in self.metas]
-        return [MISSING if meta is None else meta.get(key, MISSING) for meta in self.metas]
+        return values_under(key, self.metas)
+
+    def with_own(self, key: str) -> Iterable[int]:
+        """Positions of memories whose metadata has this very key."""
+        found = None if self.columns is None else self.columns.positions_with(key)
+        if found is not None:
+            return map(int, found)
+        return [i for i, meta in enumerate(self.metas) if meta is not None and key in meta]
+
+
+def values_under(key: Any, metas: Iterable[Mapping[str, Any] | None]) -> list[Any]:
+    """What each has under a key or a path, `MISSING` where nothing."""
+    if isinstance(key, str) and "." in key:
+        path = key.split(".")
+        return [MISSING if meta is None else _at(meta, key, path) for meta in metas]
+    return [MISSING if meta is None else meta.get(key, MISSING) for meta in metas]
 
 
 def _at(meta: Mapping[str, Any], key: str, path: list[str]) -> Any:
@@ -106,6 +128,9 @@ def _part(filters: Any, where: str, depth: int) -> Condition:
 
 
 def _all(conditions: Sequence[Condition]) -> Condition:
+    if len(conditions) == 1:
+        return conditions[0]
+
     def condition(memories: Memories) -> Truth:
         truth = np.ones(len(memories), dtype=bool)
         for part in conditions:
@@ -178,19 +203,23 @@ def _one(key: Any, name: str, operand: Any, missing_matches: bool) -> Condition:
             (missing_matches if value is MISSING else test(value) for value in values), bool, len(values)
         )
 
+    def of_metadata(memories: Memories) -> Truth:
+        if memories.columns is not None:
+            truth = memories.columns.truth(key, name, operand, missing_matches)
+            if truth is not None:
+                return truth
+        return of_values(memories.values(key))
+
     if key not in FIELDS:
-        return lambda memories: of_values(memories.values(key))
+        return of_metadata
     of_field = field_test(key, name, operand)
 
     def condition(memories: Memories) -> Truth:
         if memories.field is None:
-            return of_values(memories.values(key))
+            return of_metadata(memories)
         truth = of_field(memories.field(key))
-        own = {
-            i: test(meta[key]) for i, meta in enumerate(memories.metas) if meta is not None and key in meta
-        }
-        if own:
-            truth[list(own)] = list(own.values())
+        for i in memories.with_own(key):
+            truth[i] = test((memories.metas[i] or {})[key])
         return truth
 
     return condition

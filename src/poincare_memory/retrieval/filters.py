@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .conditions import Memories, Truth, compile_mapping
+from .conditions import Columns, Memories, Truth, compile_mapping
 
 if TYPE_CHECKING:
     from ..store.records import MemoryRecord
@@ -35,6 +35,7 @@ class MetadataFilter:
         self,
         metas: Sequence[Mapping[str, Any] | None],
         field: Callable[[str], NDArray[Any] | list[Any]] | None = None,
+        columns: Columns | None = None,
     ) -> Mask:
         """1 where a memory passes.
 
@@ -45,8 +46,10 @@ class MetadataFilter:
         field : callable, optional
             Gives the values of a record field, one a memory (see `conditions.FIELDS`); without it, only metadata
             is looked at.
+        columns : optional
+            Answers conditions on keys that it has columns of.
         """
-        return self._condition(Memories(metas, field)).view(np.uint8)
+        return self._condition(Memories(metas, field, columns)).view(np.uint8)
 
 
 class RecordFilter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -10,11 +11,13 @@ from numpy.typing import NDArray
 from .._core import _kernels
 from ..retrieval.conditions import NUMERIC_FIELDS
 from ..retrieval.filters import MetadataFilter, RecordFilter
+from .filtered_keys import LEAST_CANDIDATES
 from .ranking import Candidates
 from .weights import TimeColumns
 from .words import StoreWords
 
 if TYPE_CHECKING:
+    from .arrays import Rows
     from .columns import Columns
     from .requests import Request
     from .state import Store
@@ -81,9 +84,9 @@ def apply_metadata_filter(columns: Columns, request: Request, candidates: Candid
 
 
 def _passing(columns: Columns, wanted: MetadataFilter, candidates: Candidates) -> NDArray[np.uint8]:
-    metas = columns.metas
+    metas: Any = columns.metas
     if candidates.rows is not None:
-        metas = [metas[row] for row in candidates.rows.tolist()]
+        metas = MetasOf(metas, candidates.rows)
 
     def field(name: str) -> NDArray[Any] | list[Any]:
         rows = candidates.rows
@@ -97,7 +100,27 @@ def _passing(columns: Columns, wanted: MetadataFilter, candidates: Candidates) -
         values: list[Any] = columns.ids if name == "id" else columns.texts
         return values if rows is None else [values[row] for row in rows.tolist()]
 
-    return wanted.mask(metas, field)
+    if candidates.count < LEAST_CANDIDATES:
+        return wanted.mask(metas, field)
+    keys = columns.filtered_keys()
+    return keys.using(columns, candidates.rows, candidates.count, lambda at: wanted.mask(metas, field, at))
+
+
+class MetasOf(Sequence[Any]):
+    """Metadata of these rows; gathered where somebody looks."""
+
+    def __init__(self, metas: list[Any], rows: Rows) -> None:
+        self._metas = metas
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._metas[self._rows[at]]
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._metas.__getitem__, self._rows.tolist())
 
 
 def asked_of_the_user(

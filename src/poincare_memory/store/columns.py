@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from .._core import _kernels
 from .arrays import LEAST_CAPACITY, MISSING, SCALARS, VECTORS, Arrays, RowOf, Rows
 from .changes import Change
+from .filtered_keys import FilteredKeys
 from .held_records import HeldRecords
 from .lock import SharedLock
 from .stored_record import StoredRecord
@@ -72,6 +73,7 @@ class Columns(Arrays):
         self._compacted = False  # row numbers of memories may have changed
         self._records = HeldRecords(self)
         self._meta_guard = threading.Lock()
+        self._filtered: FilteredKeys | None = None  # once a filter asked for it
 
     # --- rows -----------------------------------------------------------------------------------------
 
@@ -299,9 +301,23 @@ class Columns(Arrays):
 
     def before(self, rows: Rows, *names: str) -> None:
         """Say, under the write lock, that these fields of these rows are about to change."""
+        if self._filtered is not None and "meta" in names:
+            self._filtered.changed(rows)
         if self.undo is not None:
             aged = ("aged_from",) if "t" in names or "pinned" in names else ()
             self.undo.keep(rows, (*names, *aged))
+
+    def new_metadata(self, rows: Rows) -> None:
+        """Note that the metadata of these rows is another, whoever put it there; under the write lock."""
+        if self._filtered is not None:
+            self._filtered.changed(rows)
+
+    def filtered_keys(self) -> FilteredKeys:
+        """Columns of keys that filters ask for; under the read lock."""
+        with self._meta_guard:
+            if self._filtered is None:
+                self._filtered = FilteredKeys()
+            return self._filtered
 
     def changing(self) -> AbstractContextManager[None]:
         """Context of every change: alone and, in a transaction or a live store, whole or not at all."""
@@ -400,6 +416,8 @@ class Columns(Arrays):
                 meta = self.metas[row]
                 if meta is None:
                     meta = self.metas[row] = {}
+        if self._filtered is not None:
+            self._filtered.handed_out(row)
         if self.undo is not None and self.lock.written_by_me():
             self.undo.keep_meta(meta)
         if self.file is not None:
@@ -464,7 +482,7 @@ class Columns(Arrays):
         state = {
             k: v
             for k, v in self.__dict__.items()
-            if k not in ("lock", "undo", "file", "_records", "_meta_guard", "_journal")
+            if k not in ("lock", "undo", "file", "_records", "_meta_guard", "_filtered", "_journal")
         }
         used = self.high_water
         for name in (*SCALARS, *VECTORS, "embedding"):
@@ -483,6 +501,7 @@ class Columns(Arrays):
         self._journal = deque(maxlen=JOURNAL_LENGTH)
         self._records = HeldRecords(self)
         self._meta_guard = threading.Lock()
+        self._filtered = None
 
 
 def check_window(valid_from: int, valid_until: int, where: str) -> None:

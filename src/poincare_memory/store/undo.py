@@ -97,6 +97,8 @@ class UndoLog:
     def keep(self, rows: Rows, names: Iterable[str], persist: bool = True) -> None:
         """These fields of these rows are about to change; `persist` False: the file learns of it elsewhere."""
         columns, bits = self._columns, 0
+        if "meta" in names:
+            columns.new_metadata(rows)
         images: list[tuple[str, Any]] = []
         for name in names:
             bits |= _BITS.get(name, 0)
@@ -182,6 +184,8 @@ class UndoLog:
     def _put_back(self, rows: Rows, images: list[tuple[str, Any]]) -> None:
         columns = self._columns
         for name, image in images:
+            if name == "metas":
+                columns.new_metadata(rows)
             if isinstance(image, list):
                 values = getattr(columns, name)
                 for row, value in zip(rows.tolist(), image, strict=True):
