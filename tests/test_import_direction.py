@@ -44,6 +44,14 @@ temporal.specs
 temporal
 hierarchy.tree
 hierarchy.dag
+hierarchy.io.files
+hierarchy.io.taxonomy
+hierarchy.io.delimited
+hierarchy.io.graphs
+hierarchy.io.obo
+hierarchy.io.rdf
+hierarchy.io.wordnet
+hierarchy.io
 hierarchy.spreading
 hierarchy.precise
 hierarchy.sarkar

@@ -14,6 +14,7 @@ EDGES = [("animal", "dog"), ("animal", "cat"), ("dog", "poodle")]
 
 def reference_view(payload):
     import numpy as np
+
     from poincare_memory import Memory
 
     class Ones:
