@@ -84,7 +84,7 @@ def test_broken_tables_name_their_line(tmp_path: Path, content: bytes, line: int
 def test_broken_quotes_headers_and_arguments(tmp_path: Path) -> None:
     path = tmp_path / "edges.csv"
     path.write_text('a,b\nc,"d\n' + "e,f\n" * 50_000)
-    with pytest.raises(ValueError, match=r"edges\.csv:\d+: field larger"):
+    with pytest.raises(ValueError, match=r"edges\.csv:\d+: (field larger|unexpected end)"):
         read_edges(path)
     path.write_text('a,b\nc,"d" e\n')
     with pytest.raises(ValueError, match=r"edges\.csv:2: "):
