@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from datetime import datetime, timedelta, timezone
 
 import numpy as np
@@ -319,80 +317,6 @@ def test_extreme_times(show) -> None:
     page.slide(0.5)
     assert page.find("#moment").text.startswith("5000")
     assert "0001-01-01" in page.find("#details dl").text
-
-
-def contrast(first: str, second: str) -> float:
-    def luminance(colour: str) -> float:
-        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    low, high = sorted((luminance(first), luminance(second)))
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_can_be_read(scheme: str, show, page) -> None:
-    page.prefer(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
-    show(build_demo_memory(), fragment="#id=hams")
-    for tab in ("table", "tree", "disk"):
-        page.click(f"#tab-{tab}")
-        colours = page.run(
-            """
-            const ground = (e) => { for (; e; e = e.parentElement) {
-              const c = getComputedStyle(e).backgroundColor;
-              if (!/^rgba\\(.*, 0\\)$/.test(c)) return c; } };
-            return [...document.querySelectorAll('body *')]
-              .filter((e) => e.checkVisibility() && !e.disabled)
-              .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()))
-              .map((e) => [getComputedStyle(e).color, ground(e), e.textContent.slice(0, 30)]);
-            """
-        )
-        assert len(colours) > 20
-        assert [text for ink, ground, text in colours if contrast(ink, ground) < 4.5] == []
-
-
-def test_the_theme_button_switches_and_redraws(demo) -> None:
-    x, y, radius = demo.stage()
-    light = demo.pixels(x - radius / 2, y)[0]
-    demo.click("#theme")
-    dark = demo.pixels(x - radius / 2, y)[0]
-    assert sum(light) > 700
-    assert sum(dark) < 150
-
-
-def test_names_and_roles(demo) -> None:
-    nameless = demo.run(
-        """
-        return [...document.querySelectorAll('button, input, canvas[tabindex], [role=tabpanel], [role=tree]')]
-          .filter((e) => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()
-                           || (e.labels && e.labels.length)))
-          .map((e) => e.outerHTML)
-        """
-    )
-    assert nameless == []
-    selected = [tab.get_attribute("aria-selected") for tab in demo.all("[role=tab]")]
-    assert selected == ["true", "false", "false"]
-    demo.find("#tab-disk").send_keys("\ue014")  # right arrow
-    demo.settle()
-    assert demo.find("#tab-table").get_attribute("aria-selected") == "true"
-    assert demo.run("return document.activeElement.id") == "tab-table"
-
-
-def test_a_phone_shows_everything_without_scrolling_sideways(show, page) -> None:
-    page.resize(360, 740)
-    show(build_demo_memory(), fragment="#id=hams")
-    for tab in ("table", "tree", "disk"):
-        page.click(f"#tab-{tab}")
-        assert page.run("return document.documentElement.scrollWidth") <= 360
-    outside = page.run(
-        "return [...document.querySelectorAll('header *, .controls *')]"
-        ".filter((e) => e.getBoundingClientRect().right > 360).map((e) => e.id)"
-    )
-    assert outside == []
-    x, y, radius = page.stage()
-    assert radius > 120
-    assert math.isfinite(x + y)
 
 
 def test_a_notebook_frame_works(page, tmp_path) -> None:

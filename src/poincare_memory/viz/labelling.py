@@ -49,8 +49,8 @@ def place_labels(
         What else may not be covered.
     """
     taken = Occupied()
-    for box in obstacles:
-        taken.add(box)
+    for obstacle in obstacles:
+        taken.add(obstacle)
     for x, y in points.tolist():
         taken.add((x - radius, y - radius, x + radius, y + radius))
     middle = (bounds[0] + bounds[2]) / 2.0

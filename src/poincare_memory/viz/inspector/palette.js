@@ -4,8 +4,8 @@ const CLASSES_LIGHT = ["#2f6fde", "#0e8f9c", "#2f9150", "#8f7d10", "#cf6a1e", "#
 const CLASSES_DARK = ["#7fb0ff", "#4fd0d8", "#79d88c", "#dcc652", "#f5a562", "#f78a99", "#d796ea", "#aaa1ff"];
 const REST_LIGHT = "#7d8695", REST_DARK = "#8a94a5";
 // Little to much; much stands out most from the ground.
-const RAMP_LIGHT = ["#7fb3c8", "#3f8fc4", "#3c62b8", "#5b3a9b", "#4a1660"];
-const RAMP_DARK = ["#3d5a80", "#3f86bf", "#45b8c4", "#9be0a5", "#f7f7b0"];
+const RAMP_LIGHT = ["#5794ad", "#3582bd", "#3c62b8", "#5b3a9b", "#3d0f52"];
+const RAMP_DARK = ["#53739c", "#4a8fc9", "#45b8c4", "#9be0a5", "#f7f7b0"];
 
 export const CLASSES = CLASSES_LIGHT.length;
 export const REST = CLASSES; // the class of what belongs to no other

@@ -105,7 +105,7 @@ export class Table {
     const selected = i === this.state.selected;
     const row = element("tr", {
       "aria-rowindex": index + 2,
-      "aria-selected": selected ? "true" : "false",
+      "aria-current": selected ? "true" : null,
       class: index % 2 ? "odd" : "",
     });
     row.dataset.row = String(i);

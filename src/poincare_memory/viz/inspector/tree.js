@@ -92,6 +92,8 @@ export class Tree {
       id: `tree-${i}`,
       class: `branch${state.isMatch(i) ? "" : " faint"}${i === this.focus ? " focus" : ""}`,
       "aria-level": model.level[i] + 1,
+      "aria-posinset": this.siblings(i).indexOf(i) + 1,
+      "aria-setsize": this.siblings(i).length,
       "aria-selected": i === state.selected ? "true" : "false",
       "aria-expanded": children ? String(this.isOpen(i)) : null,
     });
@@ -107,6 +109,12 @@ export class Tree {
       element("span", { class: "aside" }, `${children ? `${children} · ` : ""}d ${model.depth[i].toFixed(2)} · w ${formatWeight(state.weights[i])}`),
     );
     return item;
+  }
+
+  siblings(row) {
+    const { model, focused } = this.state;
+    if (row === focused) return [row];
+    return model.parent[row] < 0 ? model.roots : childrenOf(model, model.parent[row]);
   }
 
   click(event) {
