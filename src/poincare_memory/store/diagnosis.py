@@ -28,7 +28,7 @@ from .placement import place
 from .salvage import Broken, Unreadable
 from .sql import digest, digest_row, foreign_parts, is_store, refuse_computed
 from .standins import embedder_or_standin, policy_or_standin
-from .state import FORMAT_VERSION, SETTINGS
+from .state import FORMAT_VERSION, LARGEST_DEPTH, SETTINGS
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -54,7 +54,7 @@ CHECKED: Final[dict[str, Callable[[Any], object]]] = {
     "recorded_at": parse_instant,
     "pinned": _truth,
     "attached": _place_among_siblings,
-    "learned_depth": lambda value: number_within("learned_depth", value, 0),
+    "learned_depth": lambda value: number_within("learned_depth", value, 0, LARGEST_DEPTH),
 }
 
 
