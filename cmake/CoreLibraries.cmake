@@ -18,6 +18,7 @@ add_library(core_math STATIC
   ${core_dir}/decay.cpp
   ${core_dir}/decimal.cpp
   ${core_dir}/hashing.cpp
+  ${core_dir}/interrupt.cpp
   ${core_dir}/layout_quality.cpp
   ${core_dir}/lorentz.cpp
   ${core_dir}/maps.cpp

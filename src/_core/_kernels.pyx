@@ -10,6 +10,7 @@ import numpy as _np
 
 include "constants.pxi"
 include "threads.pxi"
+include "interrupt.pxi"
 include "ball.pxi"
 include "maps.pxi"
 include "lorentz.pxi"

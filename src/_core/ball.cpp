@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cpu.hpp"
+#include "interrupt.hpp"
 #include "numerics.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
@@ -11,8 +12,9 @@
 namespace poincare {
 namespace {
 
-constexpr std::size_t kGrain = std::size_t{1} << 16;  // numbers of input worth a thread of their own
-constexpr std::size_t kBlock = 32;                    // rows that stay in the first cache
+constexpr std::size_t kGrain = std::size_t{1} << 16;          // numbers of input worth a thread of their own
+constexpr std::size_t kUninterrupted = std::size_t{1} << 24;  // multiplications between two looks for Ctrl-C
+constexpr std::size_t kBlock = 32;                            // rows that stay in the first cache
 
 bool safe_square(double square) {
     return square >= kSafeSquareLow && square <= kSafeSquareHigh;
@@ -303,12 +305,15 @@ std::ptrdiff_t ball_pairwise(const T* x, std::size_t n, const T* y, std::size_t 
     side_y.find_roots(terms, n, outside, threads);
     if (outside.row() >= 0) return outside.row();
     const int n_threads = threads_for(threads, n * m * d, kGrain);
+    const auto part = [&](std::size_t across) {  // whole blocks, so that tiles stay as wide as they are quick
+        return (kUninterrupted / (across * d + 1) / kBlock + 1) * kBlock;
+    };
     if (n >= m)
-        parallel_ranges(n, n_threads, [&](std::size_t begin, std::size_t end) {
+        interruptible_ranges(n, n_threads, part(m), [&](std::size_t begin, std::size_t end) {
             fill_tile(side_x, begin, end, side_y, 0, m, d, distances, out);
         });
     else
-        parallel_ranges(m, n_threads, [&](std::size_t begin, std::size_t end) {
+        interruptible_ranges(m, n_threads, part(n), [&](std::size_t begin, std::size_t end) {
             fill_tile(side_x, 0, n, side_y, begin, end, d, distances, out);
         });
     return -1;

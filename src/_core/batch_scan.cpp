@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "scorer.hpp"
 #include "threads.hpp"
 
@@ -123,7 +124,7 @@ bool scan_batch(const ScanColumns& columns, const BatchQueries& queries, const S
             found[number] = take_best(scorer, std::move(scored), k, hits + number * k);
         }
     };
-    parallel_ranges(queries.count, threads_for(threads, queries.count * count, kGrain), answer);
+    interruptible_ranges(queries.count, threads_for(threads, queries.count * count, kGrain), 1, answer);
     return true;
 }
 

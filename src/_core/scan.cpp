@@ -4,13 +4,15 @@
 #include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "scorer.hpp"
 #include "threads.hpp"
 
 namespace poincare {
 namespace {
 
-constexpr std::size_t kScanGrain = 1 << 22;  // floats a thread at least
+constexpr std::size_t kScanGrain = 1 << 22;      // floats a thread at least
+constexpr std::size_t kUninterrupted = 1 << 24;  // and between two looks for Ctrl-C
 
 }  // namespace
 
@@ -25,10 +27,10 @@ std::size_t scan_top_k(const ScanColumns& columns, const ScanQuery& query, const
         rescore(scorer, columns.dim, scored.data(), scored.size(), threads);
     } else {
         const std::unique_ptr<float[]> optimistic(new float[count]);
-        parallel_ranges(count, threads_for(threads, count * columns.dim, kScanGrain),
-                        [&](std::size_t begin, std::size_t end) {
-                            scorer.optimistic_scores(begin, end, optimistic.get());
-                        });
+        interruptible_ranges(count, threads_for(threads, count * columns.dim, kScanGrain),
+                             kUninterrupted / (columns.dim + 1), [&](std::size_t begin, std::size_t end) {
+                                 scorer.optimistic_scores(begin, end, optimistic.get());
+                             });
         scored = all_within_reach(scorer, columns.dim, optimistic.get(), count,
                                   most_promising(optimistic.get(), count, k), threads,
                                   [](double reach) { return reach; });

@@ -18,6 +18,7 @@ __all__ = ["HashingEmbedder"]
 _LEAST_DIM = 8  # below, unrelated texts collide at every turn
 _MOST_DIM = 2**31 - 1
 _SEEDS = 2**32
+_TEXTS_AT_ONCE = 2048
 
 
 @dataclass
@@ -76,7 +77,10 @@ class HashingEmbedder:
         dim, (shortest, longest), seed = self._checked()  # the fields may have been set since
         listed = text_list(texts)
         rows = np.empty((len(listed), dim))
-        _kernels.hash_texts(listed, dim, shortest, longest, seed, rows, resolve_threads(n_threads))
+        threads = resolve_threads(n_threads)
+        for start in range(0, len(listed), _TEXTS_AT_ONCE):  # Ctrl-C is answered in between
+            part = slice(start, start + _TEXTS_AT_ONCE)
+            _kernels.hash_texts(listed[part], dim, shortest, longest, seed, rows[part], threads)
         return rows
 
     def _checked(self) -> tuple[int, tuple[int, int], int]:

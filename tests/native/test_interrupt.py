@@ -1,0 +1,88 @@
+"""Ctrl-C ends long native loops at once, and leaves everything consistent."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+SECONDS = 0.2
+TRIES = 4  # the machine may be busy with something else at the moment
+
+CHILD = """
+import time
+import numpy as np
+from poincare_memory import *
+
+draw = np.random.default_rng(0)
+{prepare}
+print("ready", flush=True)
+try:
+    while True:
+        {work}
+except KeyboardInterrupt:
+    print(time.monotonic(), flush=True)
+{afterwards}
+print("consistent", flush=True)
+"""
+
+CASES = {
+    "all pairs": (
+        "ball = PoincareBall(); x = draw.uniform(-0.05, 0.05, (12_000, 64))",
+        "ball.pairwise_distance(x, x)",
+        "assert ball.pairwise_distance(x[:3], x[:3]).shape == (3, 3)",
+    ),
+    "all pairs, a few against many": (
+        "ball = PoincareBall(); x = draw.uniform(-0.05, 0.05, (200_000, 32)).astype(np.float32)",
+        "ball.pairwise_distance(x[:300], x)",
+        "assert ball.pairwise_distance(x[:3], x[:3]).shape == (3, 3)",
+    ),
+    "embedding": (
+        "embedder = HashingEmbedder(); texts = [f'a text about number {i} and more' for i in range(300_000)]",
+        "embedder.embed(texts)",
+        "assert embedder.embed(['a']).shape == (1, 256)",
+    ),
+    "many queries": (
+        "mem = Memory(embedder=HashingEmbedder(dim=64))\n"
+        "mem.add_many([{'text': f'memory {i} of some'} for i in range(30_000)])\n"
+        "queries = [f'query {i}' for i in range(3_000)]",
+        "mem.search_many(queries, touch=False)",
+        "assert len(mem.search('memory 7', k=3)) == 3",
+    ),
+    "adding many": (
+        "mem = Memory()\nmem.add('before')\ntexts = [f'a text about number {i} and more' for i in range(200_000)]",
+        "mem.add_many([{'text': text} for text in texts])",
+        "assert len(mem) % 200_000 == 1 and len(mem.ids) == len(mem)\n"
+        "mem.add('after')\nassert mem.search('after', k=1)[0].text == 'after'",
+    ),
+}
+
+
+def interrupted(prepare: str, work: str, afterwards: str, after: float) -> float:
+    """Seconds from SIGINT to where the exception arrives."""
+    code = CHILD.format(prepare=prepare, work=work, afterwards=afterwards)
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None and child.stderr is not None
+        assert child.stdout.readline() == "ready\n", child.stderr.read()
+        time.sleep(after)
+        sent = time.monotonic()
+        child.send_signal(signal.SIGINT)
+        output, errors = child.communicate(timeout=120)
+    assert output.endswith("consistent\n"), errors
+    return float(output.split()[0]) - sent
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one child there")
+@pytest.mark.parametrize("case", CASES)
+def test_long_loops_end_at_once(case: str) -> None:
+    seconds = []
+    for attempt in range(TRIES):
+        seconds.append(interrupted(*CASES[case], after=0.3 + 0.1 * attempt))
+        if seconds[-1] <= SECONDS:
+            return
+    pytest.fail(f"it took {seconds} s")
