@@ -5,10 +5,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
+
+ABANDONED_SECONDS: Final = 24 * 3600  # a temporary file that nobody wrote to for so long is nobody's
 
 __all__ = ["is_special", "replacing", "write_text"]
 
@@ -32,6 +37,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     _check_replaceable(target)
+    _sweep(target)
     temporary = target.with_name(f".{target.name[:32]}.{secrets.token_hex(6)}.tmp")
     try:
         _create(temporary, private=target.exists())
@@ -44,6 +50,15 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
         raise
     _flush_folder(target.parent)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what writers of this file left behind that were killed long ago."""
+    pattern = re.compile(re.escape(f".{target.name[:32]}.") + r"[0-9a-f]{12}\.tmp(-journal|-wal|-shm)?")
+    with contextlib.suppress(OSError), os.scandir(target.parent) as entries:
+        for entry in entries:
+            if pattern.fullmatch(entry.name) and entry.stat().st_mtime < time.time() - ABANDONED_SECONDS:
+                os.unlink(entry.path)
 
 
 def is_special(path: Path) -> bool:

@@ -59,10 +59,14 @@ class Following:
         fill(store, Archive({}, fields, vectors, count, positions), self.where)
         store.columns.reserve_orders(sql.info(connection, "next_pos") or 0)
 
+    def is_at(self, last: int) -> bool:
+        """Whether everything up to this entry of the log, its last, was taken in."""
+        return last == self.seq and not self.must_compare
+
     def catch_up(self, store: Store, connection: sqlite3.Connection) -> None:
         """Under the columns' write lock."""
         last = sql.last_change(connection)
-        if last == self.seq and not self.must_compare:
+        if self.is_at(last):
             return
         if self.must_compare or last < self.seq or sql.first_change(connection) > self.seq + 1:
             self._compare_everything(store, connection)

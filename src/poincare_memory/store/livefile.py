@@ -10,6 +10,7 @@ for all three, finds SQLite at rest.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sqlite3
@@ -17,7 +18,6 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -119,7 +119,7 @@ class LiveFile:
                 replaced = connections.is_replaced()
                 if reader.in_transaction:  # left behind by an error: it would see the past for ever
                     sql.roll_back(reader)
-                if not replaced and sql.data_version(reader) == connections.seen:
+                if not replaced and self._has_seen_all(reader):
                     return
         except sqlite3.Error as error:
             raise self._unreadable(error) from error
@@ -127,6 +127,15 @@ class LiveFile:
             if replaced:
                 self._follow_replaced()
             self._take_in(connections.open_reader())
+
+    def _has_seen_all(self, reader: sqlite3.Connection) -> bool:
+        version = sql.data_version(reader)
+        if version == self._connections.seen:
+            return True
+        if self._following.is_at(sql.last_change(reader)):  # it was this store that committed
+            self._connections.seen = version
+            return True
+        return False
 
     def _follow_replaced(self) -> None:
         logger.warning("%s was replaced by another file; taking that in", self.where)
@@ -152,7 +161,7 @@ class LiveFile:
             raise StoreClosedError(f"{self.where}: its memory is gone; open it again")
         return store
 
-    @contextmanager
+    @contextlib.contextmanager
     def _read_errors(self) -> Iterator[None]:
         try:
             yield
@@ -233,10 +242,13 @@ class LiveFile:
         connection, following = self._connections.open_writer(), self._following
         try:
             versioned = persist(connection, columns, undo, self._live_store(), self._moment)
-            sql.add_accesses(connection, self.waiting.accesses())
+            if self.waiting:
+                sql.add_accesses(connection, self.waiting.accesses())
+                looked_at = self.waiting.write(connection, columns, self._moment, versioned)
+            else:
+                looked_at = {}
             if undo.embedder is not None:
                 sql.put_info(connection, EMBEDDER, to_text(undo.embedder))
-            looked_at = self.waiting.write(connection, columns, self._moment, versioned)
             last = sql.last_change(connection)
             if last - following.cut_at > sql.LOG_LENGTH + sql.LOG_SLACK:
                 sql.cut_log(connection, last)
@@ -245,9 +257,11 @@ class LiveFile:
         except sqlite3.Error as error:
             raise StoreWriteError(f"{self.where}: not written ({error}); nothing was changed") from error
         self._connections.check_place()
-        following.seq = last
         following.embedder = undo.embedder or following.embedder
         self.waiting.written(looked_at)
+        following.seq = (
+            last  # at the end: interrupted before it, all is taken back here, and in again from the file
+        )
 
     def end(self) -> None:
         """Give up the turn; what was not committed is rolled back."""
@@ -291,7 +305,7 @@ class LiveFile:
         self.flush(columns)
         with self._copying, replacing(target) as temporary:
             try:
-                with closing(sql.connect(self.path, "ro", self._busy_timeout)) as source:
+                with contextlib.closing(sql.connect(self.path, "ro", self._busy_timeout)) as source:
                     sql.copy(source, temporary)
             except sqlite3.Error as error:
                 raise self._unreadable(error) from error

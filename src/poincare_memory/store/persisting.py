@@ -86,6 +86,8 @@ def _insert_born(connection: sqlite3.Connection, columns: Columns, undo: UndoLog
 
 
 def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: UndoLog, store: Store) -> None:
+    if all(mark.bits & BORN for mark in undo.marks.values()):
+        return
     rows = _live_rows(columns, undo, False, VALUES | PARENT)
     if len(rows):
         fields = fields_of(columns, rows)
