@@ -8,6 +8,8 @@ import traceback
 import warnings
 from collections.abc import Callable
 
+NOBODY = 65534  # root may write everywhere, so its child becomes somebody else
+
 
 def in_child(work: Callable[[], None]) -> int:
     """Wait status of a forked child that did `work`; 0 when it went well."""
@@ -26,3 +28,16 @@ def in_child(work: Callable[[], None]) -> int:
         finally:
             os._exit(code)
     return os.waitpid(pid, 0)[1]
+
+
+def as_somebody_else(work: Callable[[], None]) -> int:
+    """The same, as a user whom modes of files hold back."""
+
+    def work_there() -> None:
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        work()
+
+    return in_child(work_there)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from poincare_memory import Memory
 from poincare_memory.store import StoreWriteError
-from store.children import in_child
+from store.children import as_somebody_else
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="modes of files are POSIX")
-
-NOBODY = 65534  # root may write everywhere, so its child becomes somebody else
 
 
 @pytest.fixture
@@ -26,17 +24,6 @@ def folder() -> Iterator[Path]:
     yield path
     os.chmod(path, 0o755)
     shutil.rmtree(path)
-
-
-def as_somebody_else(work: Callable[[], None]) -> int:
-    def work_there() -> None:
-        if os.geteuid() == 0:
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-        work()
-
-    return in_child(work_there)
 
 
 @pytest.mark.parametrize("live", [False, True], ids=["saved", "was live"])

@@ -91,6 +91,11 @@ def is_busy(error: sqlite3.OperationalError) -> bool:
     return "locked" in str(error) or "busy" in str(error)
 
 
+def needs_recovery(error: sqlite3.OperationalError) -> bool:
+    """Whether a reader may not take back what a program that died left half done."""
+    return "readonly" in str(error)
+
+
 @contextlib.contextmanager
 def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
     """One consistent state for all reads inside."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import sql
 from .archive import Archive, archive_of, store_of
 from .atomic import is_special, replacing
-from .errors import StoreBusyError, StoreWriteError
+from .errors import StoreBusyError, StoreReadError, StoreWriteError
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -145,11 +145,15 @@ def load(
     try:
         store = _read_at_rest(file, store_from)
         if store is None:
-            with sql.reading(file) as connection:
-                store = store_from(connection)
+            store = _read_beside_others(file, store_from)
     except sqlite3.OperationalError as error:
         if sql.is_busy(error):
             raise StoreBusyError(f"{file}: not read: another program keeps it locked") from error
+        if sql.needs_recovery(error) or ("unable to open" in str(error) and _at_rest(file) is None):
+            raise StoreReadError(
+                f"{file}: a program died while writing it; to read it, its journal has to be rolled back first, which "
+                "needs write access to the file and its folder"
+            ) from error
         raise ValueError(f"{file}: not a readable memory store ({error})") from error
     except sqlite3.Error as error:
         raise ValueError(f"{file}: not a readable memory store ({error})") from error
@@ -196,6 +200,18 @@ def _read_at_rest(file: Path, store_from: Callable[[sqlite3.Connection], Store])
             raise
         return None
     return store if _at_rest(file) == before else None
+
+
+def _read_beside_others(file: Path, store_from: Callable[[sqlite3.Connection], Store]) -> Store:
+    """What is in a file that programs may be writing, or died writing: SQLite takes back what they did not finish."""
+    try:
+        with sql.reading(file) as connection:
+            return store_from(connection)
+    except sqlite3.OperationalError as error:
+        if not sql.needs_recovery(error):
+            raise
+    with contextlib.closing(sql.connect(file, "rw", sql.READ_PATIENCE)) as connection:
+        return store_from(connection)
 
 
 def _at_rest(file: Path) -> tuple[int, ...] | None:
