@@ -44,6 +44,19 @@ def test_every_node_is_where_it_was(curvature):
             assert hit.distance == pytest.approx(float(ball.distance(points[node], points[hit.id])), abs=1e-7)
 
 
+def test_queries_begin_amid_the_points():
+    points, mem = learnt()
+    radii = [float(PoincareBall().distance_to_origin(point)) for point in points.values()]
+    assert mem.base_depth == pytest.approx(np.median(radii))
+    assert mem.search("poodle", k=1)[0].id == "poodle"
+    assert learnt(base_depth=0.25)[1].base_depth == 0.25
+    assert Memory.from_hierarchy({"a": [0.0, 0.0]}, []).base_depth == 1.0
+    precise = sarkar_layout(EDGES, PoincareBall(2.0), precision="double-double")
+    assert Memory.from_hierarchy(precise, EDGES).ball.c == 2.0
+    with pytest.raises(ValueError, match="curvature"):
+        Memory.from_hierarchy(points, EDGES, curvature=-1.0)
+
+
 def test_modes_follow_edges_and_cones_follow_points():
     points, mem = learnt()
     assert {hit.id for hit in mem.search(mode="subtree", root="dog", k=9)} == {"dog", "poodle", "corgi"}
@@ -90,7 +103,7 @@ def test_children_of_learnt_nodes_are_placed_from_there():
 
 
 def test_places_can_be_learnt_anew_and_given_up():
-    points, mem = learnt()
+    points, mem = learnt(base_depth=1.0)
     mem.add("poodle puppy", id="puppy", parent="poodle")
     plain = Memory(embedder=mem.embedder)
     plain.add_many({"text": r.text, "id": r.id, "parent": r.parent_id} for r in mem)

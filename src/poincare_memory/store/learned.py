@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..embed.learned import node_texts, stacked_points
+from ..geometry.poincare import PoincareBall
 from ..geometry.polar import directions, radii_of
 from ..hierarchy.precise import PreciseLayout
 from ..hierarchy.tree import children_map
@@ -90,6 +91,17 @@ def items_of(
         {"id": str(node), "text": text, "parent": str(parent_of[node]) if node in parent_of else None}
         for node, text in zip(nodes, node_texts(nodes, texts), strict=True)
     ]
+
+
+def suitable(points: Mapping[N, Any], curvature: float | None) -> dict[str, Any]:
+    """Settings of a memory of these points: their curvature, where they tell, and a depth amid them."""
+    if isinstance(points, PreciseLayout):
+        curvature, radius = points.curvature, points.radius
+    else:
+        curvature = PoincareBall(1.0 if curvature is None else curvature).c
+        radius = radii_of(stacked_points(points), curvature)
+    middle = float(np.median(radius))
+    return {"curvature": curvature} | ({"base_depth": middle} if middle > 0 else {})
 
 
 def by_id(points: Mapping[Any, Any]) -> Mapping[str, Any]:

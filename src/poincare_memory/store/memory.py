@@ -190,7 +190,8 @@ class Memory(AsyncTwins):
         embedder : Embedder, optional
             Tells which texts are alike; `HashingEmbedder()` by default. A `LearnedEmbedder` is used as it is.
         **settings
-            As of `Memory`.
+            As of `Memory`. `base_depth` is the median depth of the points by default: that is where searches with
+            ``metric="hyperbolic"`` begin, unless their `query_depth` says otherwise.
 
         Raises
         ------
@@ -210,12 +211,10 @@ class Memory(AsyncTwins):
         ['poodle', 'dog']
         """
         from ..embed.learned import LearnedEmbedder
-        from ..hierarchy.precise import PreciseLayout
-        from .learned import by_id, items_of
+        from .learned import by_id, items_of, suitable
 
-        if isinstance(points, PreciseLayout):
-            settings.setdefault("curvature", points.curvature)
         items = items_of(points, edges, texts)
+        settings = suitable(points, settings.get("curvature")) | settings
         if not isinstance(embedder, LearnedEmbedder):
             embedder = LearnedEmbedder(points, texts, embedder)
         memory = cls(embedder=embedder, **settings)
