@@ -334,3 +334,24 @@ def test_motion_is_reduced_where_that_is_wished(demo: Page) -> None:
     demo.settle()
     demo.mouse(("mouseMoved", *demo.stage()[:2]))
     assert demo.find("#tip strong").text.startswith("Hamstring group")
+
+
+def test_keys_stay_where_they_were(full: Page) -> None:
+    """Views are made anew at every change; whoever uses them by keyboard must not be thrown to the top."""
+    show_tab(full, "table")
+    full.run("document.querySelectorAll('#table tbody button')[0].focus()")
+    active = full.driver.switch_to.active_element
+    active.send_keys("\ue015")  # down
+    full.settle()
+    second = full.run("return document.activeElement.textContent")
+    assert second == full.texts("tbody tr[data-row] td:first-child")[1]
+    full.driver.switch_to.active_element.send_keys("\ue007")  # enter
+    full.settle()
+    assert full.find("#details .text").text == second
+    assert full.run("return document.activeElement.textContent") == second
+    full.run("location.hash = 'id=lower'")
+    full.settle()
+    full.run("document.getElementById('focus').focus()")
+    full.driver.switch_to.active_element.send_keys("\ue007")
+    full.settle()
+    assert full.run("return document.activeElement.id") == "focus"

@@ -7,6 +7,8 @@ import { scoreTerms, termBar, termKey } from "./hits.js";
 import { weightCell } from "./table.js";
 
 const CHILDREN_SHOWN = 40;
+const PATH_SHOWN = 12; // of a longer path, its beginning and its end
+const PATH_BEGINNING = 3;
 const LEVELS_SHOWN = 16;
 
 export class Details {
@@ -17,8 +19,18 @@ export class Details {
   }
 
   render() {
+    const { host } = this;
     const row = this.state.selected;
-    this.host.replaceChildren(...(row >= 0 ? this.memory(row) : this.overview()));
+    const focused = host.contains(document.activeElement) ? document.activeElement : null;
+    host.replaceChildren(...(row >= 0 ? this.memory(row) : this.overview()));
+    if (focused) this.focusLike(focused);
+  }
+
+  // What was used by keyboard is used on: the button of the same name, or the panel itself.
+  focusLike(old) {
+    const same = (button) => (old.id ? button.id === old.id : button.textContent === old.textContent);
+    const next = [...this.host.querySelectorAll("button")].find(same);
+    (next ?? this.host).focus({ preventScroll: true });
   }
 
   memory(row) {
@@ -28,7 +40,7 @@ export class Details {
     const hit = model.hitOf.get(row);
     return [
       this.head(row),
-      path.length ? this.links("Path", path, "path") : null,
+      path.length ? this.path(path) : null,
       element("p", { class: "text" }, model.texts[row]),
       definitions(this.facts(row)),
       hit ? scoreTerms(hit) : null,
@@ -83,6 +95,15 @@ export class Details {
     const rest = total - Math.min(rows.length, CHILDREN_SHOWN);
     if (rest > 0) list.append(element("li", { class: "more" }, `and ${formatCount(rest)} more`));
     return element("section", {}, element("h3", {}, name), list);
+  }
+
+  path(rows) {
+    if (rows.length <= PATH_SHOWN) return this.links("Path", rows, "path");
+    const section = this.links("Path", [...rows.slice(0, PATH_BEGINNING), ...rows.slice(PATH_BEGINNING - PATH_SHOWN)], "path");
+    const left = rows.length - PATH_SHOWN;
+    const gap = element("li", { class: "more" }, `… ${plural(left, "level", "levels")} between …`);
+    section.lastChild.children[PATH_BEGINNING - 1].after(gap);
+    return section;
   }
 
   link(row) {
@@ -169,6 +190,7 @@ export class Details {
       "section",
       { class: "found" },
       element("h2", {}, query.text === null ? "Results" : `Results for “${oneLine(query.text, 120)}”`),
+      element("p", { class: "hint" }, `Scores as of ${formatMoment(this.state.model.config.now_ms)}`),
       hits.length ? list : element("p", { class: "hint" }, "Nothing was found."),
       termKey(hits),
     );

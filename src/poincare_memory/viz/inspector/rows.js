@@ -29,9 +29,16 @@ export class VirtualRows {
     const top = Math.max(0, scroller.scrollTop - this.headHeight());
     const first = Math.max(0, Math.min(count, Math.floor(top / rowHeight)) - SPARE);
     const last = Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight) + SPARE);
+    const focused = this.body.contains(document.activeElement) ? document.activeElement.closest("[data-row]") : null;
     const rows = [];
     for (let index = first; index < last; index++) rows.push(this.build(index));
     this.body.replaceChildren(this.spacer(first * rowHeight), ...rows, this.spacer((count - last) * rowHeight));
+    if (focused) this.focusRow(focused.dataset.row);
+  }
+
+  // Rows are made anew; whoever uses them by keyboard stays where they were.
+  focusRow(name) {
+    this.body.querySelector(`[data-row="${name}"] button`)?.focus({ preventScroll: true });
   }
 
   headHeight() {

@@ -10,6 +10,7 @@ const LINES_A_STROKE = 400;
 const CROWD = 3000; // above it, small memories are dots and fewer edges are drawn
 const LARGEST_DOT = 2.6;
 const RINGS = 9;
+const FEW = 80; // as many discs have their full size
 
 export class Scene {
   constructor(canvas, state, view) {
@@ -151,9 +152,9 @@ export class Scene {
   measure() {
     const { view, radii } = this;
     const { wx, wy } = view;
-    const crowding = Math.min(1, Math.pow(400 / this.shownCount, 0.2));
+    const crowding = Math.min(1, Math.pow(FEW / this.shownCount, 0.22));
     const size = 11 * crowding * Math.sqrt(Math.min(view.magnification, 9)) * (view.radius < 250 ? 0.8 : 1);
-    const least = this.isCrowded ? Math.max(0.6, 1.4 * crowding) : 2.6;
+    const least = this.isCrowded ? Math.max(0.6, 2 * crowding) : 2.4;
     for (let i = 0; i < radii.length; i++) {
       const inside = 1 - wx[i] * wx[i] - wy[i] * wy[i]; // rounding may take a deep memory beyond the rim
       radii[i] = inside > 0 ? Math.max(least, size * Math.pow(inside, 0.6)) : least;

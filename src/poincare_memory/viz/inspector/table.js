@@ -47,6 +47,7 @@ export class Table {
     state.on("time", () => (this.sortKey === "weight" ? this.change() : this.rows.later()));
     for (const kind of ["colours", "selection"]) state.on(kind, () => this.rows.later());
     this.body.addEventListener("click", (event) => this.pick(event));
+    this.body.addEventListener("keydown", (event) => this.key(event));
   }
 
   headCell(column) {
@@ -117,6 +118,18 @@ export class Table {
       row.append(cell);
     }
     return row;
+  }
+
+  // Up and down from row to row.
+  key(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const row = event.target.closest("tr[data-row]");
+    if (!step || !row) return;
+    event.preventDefault();
+    const next = Number(row.getAttribute("aria-rowindex")) - 2 + step;
+    if (next < 0 || next >= this.order.length) return;
+    this.rows.reveal(next);
+    this.rows.focusRow(String(this.order[next]));
   }
 
   pick(event) {
