@@ -189,3 +189,14 @@ def test_fields_in_structural_modes_and_before_removals() -> None:
     hits = mem.search(mode="subtree", root="a", filters={"level": {"$gte": 1}, "parent": {"$exists": True}})
     assert {hit.id for hit in hits} == {"b", "c"}
     assert [hit.id for hit in mem.search("x", filters={"id": "b"})] == ["b"]
+
+
+@pytest.mark.parametrize("field", ["level", "access_count"])
+def test_integers_beyond_all_floats_are_compared_too(field: str) -> None:
+    mem = Memory()
+    mem.add("tea", id="tea")
+    for operand in (10**400, -(10**400)):
+        for name, expected in (("$lt", operand > 0), ("$gte", operand < 0), ("$eq", False), ("$in", False)):
+            wanted = [operand] if name == "$in" else operand
+            found = mem.search("tea", filters={field: {name: wanted}}, touch=False)
+            assert bool(found) is expected

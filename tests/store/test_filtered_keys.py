@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import threading
+from collections.abc import Callable
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from poincare_memory import Memory
@@ -38,6 +39,8 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filtered_keys, "USES", 1)
     monkeypatch.setattr(candidates, "LEAST_CANDIDATES", 0)
 
+
+QUICK = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking takes minutes
 
 scalars = (
     st.none()
@@ -192,17 +195,36 @@ def act(mem: Memory, told: list[Any]) -> None:
 
 
 @given(steps)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200, deadline=None, phases=QUICK)
 def test_columns_keep_in_step_with_every_change(told: list[Any]) -> None:
     act(Memory(embedder=Line()), told)
 
 
 @given(steps)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20, deadline=None, phases=QUICK)
 def test_columns_of_live_stores_keep_in_step(tmp_path_factory: Any, told: list[Any]) -> None:
     path = tmp_path_factory.mktemp("live") / "a.db"
     with Memory.open(path, embedder=Line(), synchronous="off") as mem:
         act(mem, told)
+
+
+def refuse(mem: Memory, change: Callable[[], None]) -> None:
+    with mem.transaction():
+        change()
+        check(mem, {"k": 1})
+        raise Refused
+
+
+def test_an_undone_change_gives_back_metadata_that_somebody_holds() -> None:
+    mem = Memory(embedder=Line())
+    mem.add("x", id="a", meta={"k": 0})
+    held = mem.get("a").meta
+    for change in (lambda: mem.update("a", meta={"k": 1}), lambda: mem.remove("a")):
+        with pytest.raises(Refused):
+            refuse(mem, change)
+        check(mem, {"k": 1})
+        held["k"] = 1 - held["k"]
+        check(mem, {"k": 1})
 
 
 def test_what_another_process_writes_is_taken_in(tmp_path: Path) -> None:

@@ -348,7 +348,10 @@ def field_test(field: str, name: str, operand: Any) -> Callable[[Any], Truth]:
 def _number(value: Any) -> float | None:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond all floats
+        return math.inf if value > 0 else -math.inf
     return None if math.isnan(number) else number
 
 

@@ -101,8 +101,8 @@ class FilteredKeys:
         )
         self._stale.clear()
         self._read(columns, rows)
-        metas = columns.metas
-        self._exposed.update(row for row in exposed if row < len(metas) and _is_held(metas, row))
+        # An undone change may have given a memory back the very dict that somebody holds.
+        self._exposed.update(row for row in rows if _is_held(columns.metas, row))
 
     def _read(self, columns: Columns, rows: list[int]) -> None:
         metas = [columns.metas[row] for row in rows]
