@@ -11,7 +11,7 @@ GUIDES = Path(__file__).parents[1] / "docs" / "guides"
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["hierarchies.md", "retrieval.md"])
+@pytest.mark.parametrize("name", ["hierarchies.md", "retrieval.md", "../durability.md"])
 def test_blocks_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (GUIDES / name).read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)

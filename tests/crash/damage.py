@@ -12,7 +12,7 @@ from pathlib import Path
 
 SECONDS_A_FILE = 20
 
-# Reads one JSON line a case: {"path": …, "kind": "sqlite" | "json"}. Says what came of it in one JSON line.
+# Reads one JSON line a case: {"path": …, "kind": "load" | "open" | "json"}. Says what came of it in one JSON line.
 READER = """
 import faulthandler, json, pathlib, resource, signal, sys, warnings
 from poincare_memory import Memory
@@ -24,8 +24,14 @@ for line in sys.stdin:
     path, kind = json.loads(line).values()
     signal.alarm(SECONDS)  # kills: a hang is found as a death by SIGALRM
     try:
-        memory = Memory.load(path) if kind == "sqlite" else Memory.from_json(pathlib.Path(path).read_bytes())
+        if kind == "json":
+            memory = Memory.from_json(pathlib.Path(path).read_bytes())
+        else:
+            memory = Memory.open(path, create=False) if kind == "open" else Memory.load(path)
         answer = {"loaded": memory.to_json(), "uses": [memory.search("node", k=3)[0].id, memory.stats()["count"]]}
+        if kind == "open":
+            memory.add("another", id="another")
+        memory.close()
     except Exception as error:
         answer = {"error": [c.__name__ for c in type(error).__mro__], "message": str(error)}
     signal.alarm(0)
@@ -137,7 +143,10 @@ def read_all(cases: Iterator[tuple[str, bytes]], kind: str, folder: Path) -> lis
                 code = child.wait()
                 raise AssertionError(f"{damage}: the child died ({code}); see {folder}")
             answer = json.loads(line)
-            assert path.read_bytes() == data, f"{damage}: reading changed the file"
+            if kind != "open" or "error" in answer:
+                assert path.read_bytes() == data, f"{damage}: reading changed the file"
+            left = [file for file in folder.iterdir() if file.name.startswith("damaged-")]
+            assert not left, f"{damage}: {left}"
             outcomes.append(
                 Outcome(
                     damage,

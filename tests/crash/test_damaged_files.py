@@ -71,7 +71,25 @@ def test_a_damaged_store_is_refused_or_loads_as_it_was_saved(tmp_path, count, pa
     if page_size == 512:
         small_pages(path)
     saved = Memory.load(path).to_json()
-    outcomes = outcomes_of(path.read_bytes(), "sqlite", count // 2 if count > 1000 else count, tmp_path)
+    outcomes = outcomes_of(path.read_bytes(), "load", count // 2 if count > 1000 else count, tmp_path)
+    for outcome in outcomes:
+        if outcome.loaded is None:
+            assert_clear(outcome)
+        else:
+            assert outcome.loaded == saved, outcome.damage
+    assert any(outcome.loaded is None for outcome in outcomes)
+
+
+@pytest.mark.parametrize("made", ["saved", "live"])
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_damaged_file_is_not_opened_and_left_alone_or_opens_as_it_was(tmp_path, count, made):
+    path = tmp_path / "good.db"
+    filled().save(path)
+    if made == "live":
+        with Memory.open(path, history=True) as memory:
+            memory.update("n3", text="node 3 says more")
+    saved = Memory.load(path).to_json()
+    outcomes = outcomes_of(path.read_bytes(), "open", count // 2 if count > 1000 else count, tmp_path)
     for outcome in outcomes:
         if outcome.loaded is None:
             assert_clear(outcome)

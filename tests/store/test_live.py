@@ -157,6 +157,20 @@ def test_settings_are_those_of_the_file(tmp_path):
         opened(path, dims=3)
 
 
+@pytest.mark.parametrize(("synchronous", "level"), [("off", 0), ("normal", 1), ("full", 2)])
+def test_synchronous_is_asked_of_sqlite_on_every_connection_that_writes(tmp_path, synchronous, level):
+    path = tmp_path / "m.db"
+    other = Memory(CheapEmbedder())
+    other.add("other", id="other")
+    with opened(path, synchronous=synchronous) as mem:
+        connections = mem._store.columns.file._connections
+        assert connections.writer.execute("PRAGMA synchronous").fetchone() == (level,)
+        assert connections.writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        other.save(path)
+        assert mem.ids == ["other"]  # by new connections
+        assert connections.writer.execute("PRAGMA synchronous").fetchone() == (level,)
+
+
 def test_a_policy_that_is_passed_is_used_and_not_written(tmp_path):
     path = tmp_path / "m.db"
     opened(path, decay=HalfLife(5)).close()
