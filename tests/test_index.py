@@ -97,7 +97,7 @@ def test_without_faiss_the_error_names_the_extra() -> None:
         MIPSIndex(BALL, "faiss").build(points(4))
 
 
-def test_a_graph_that_cannot_reach_its_points_is_not_used() -> None:
+def test_the_graph_of_a_tree_finds_what_the_scan_finds() -> None:
     """In a tree the few nodes near the centre are closer to all others than those are to each other."""
     rng = np.random.default_rng(0)
     ball = PoincareBall()
@@ -107,6 +107,7 @@ def test_a_graph_that_cannot_reach_its_points_is_not_used() -> None:
         levels[i] = 0 if parent < 0 else levels[parent] + 1
     tree = ball.point_at(rng.normal(size=(3000, 16)), 1.0 + 0.5 * levels)
     graph, exact = MIPSIndex(ball, backend="hnsw").build(tree), MIPSIndex(ball, backend="numpy").build(tree)
+    assert graph._graph is not None
     for i in range(0, 3000, 60):
         assert graph.query(tree[i], 1)[0].tolist() == [i]
         assert graph.query(tree[i], 10)[0].tolist() == exact.query(tree[i], 10)[0].tolist()

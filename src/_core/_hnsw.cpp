@@ -3,7 +3,9 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "graph.hpp"
 
@@ -45,6 +47,10 @@ void add_rows(Graph& graph, const Labels& labels, const Floats& directions, cons
             throw py::value_error("labels: expected rows of a store, got " + std::to_string(label[i]));
         check_radius(radius[i]);
     }
+    std::vector<std::int64_t> sorted(label, label + n);
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+        throw py::value_error("labels: one was given twice");
     const float* direction = directions.data();
     const py::gil_scoped_release nogil;
     graph.add(label, direction, radius, n, threads);

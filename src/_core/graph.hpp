@@ -1,28 +1,25 @@
-// A hierarchical navigable small-world graph (Malkov & Yashunin 2018) over memories, on hnswlib.
+// A graph over memories: labels are the store's rows, distances those of the ball or of one shell.
 //
-// Labels are the store's rows. One node stands for all labels with the same row of floats: many copies of a
-// vector would otherwise fill each other's neighbour lists and cut the graph. A node whose last label has
-// gone is marked deleted and reused by the next new vector.
+// One hnswlib graph (Malkov & Yashunin 2018) serves a shell. Where radii differ, one graph a band of radii
+// does: in hyperbolic space a few points near the centre are closer to all others than those are to each
+// other, so in one graph every link leads to them and most of a tree cannot be reached (measured: 8 % of its
+// nodes). Within a band no point is in the middle of the others. A search asks the bands, nearest first, and
+// skips those that cannot hold anything nearer than what it has.
 #pragma once
 
-#include <hnswlib/hnswlib.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
-#include <exception>
+#include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
-#include <system_error>
-#include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "graph_band.hpp"
 #include "graph_space.hpp"
 
 namespace poincare {
@@ -36,18 +33,13 @@ class Graph {
   public:
     Graph(std::size_t dim, GraphMetric metric, std::size_t m, std::size_t ef_construction, std::uint64_t seed,
           std::size_t capacity)
-        : dim_(dim), seed_(seed), level_scale_(1.0 / std::log(static_cast<double>(m))), space_(dim, metric) {
-        graph_ = std::make_unique<Hnsw>(&space_, std::max<std::size_t>(capacity, 16), m, ef_construction,
-                                        static_cast<std::size_t>(seed));
-        // Levels are drawn in level_of(), from the node's number: the same graph whatever thread adds the
-        // node.
-        graph_->mult_ = 0.0;
-        // hnswlib fetches the row behind the last link of a list ahead; in the lists above the base layer
-        // that link would lie beyond the allocation. One more place a list, always zero.
-        graph_->size_links_per_element_ += sizeof(hnswlib::tableint);
+        : parameters_{m, ef_construction, seed}, metric_(metric), capacity_(capacity), space_(dim, metric) {
+        band(0);
     }
 
-    std::size_t dim() const { return dim_; }
+    std::size_t dim() const { return space_.dim(); }
+    GraphMetric metric() const { return metric_; }
+    const GraphParameters& parameters() const { return parameters_; }
 
     std::size_t size() const {
         const std::shared_lock<std::shared_mutex> hold(guard_);
@@ -56,26 +48,60 @@ class Graph {
 
     std::size_t nodes() const {
         const std::shared_lock<std::shared_mutex> hold(guard_);
-        return heads_.size() - free_nodes_.size();
+        std::size_t sum = 0;
+        for (const auto& [number, band] : bands_) sum += band->nodes();
+        return sum;
     }
 
     bool contains(std::int64_t label) const {
         const std::shared_lock<std::shared_mutex> hold(guard_);
-        return node_of(label) >= 0;
+        return holds(label);
     }
 
-    // Adds n labels, or moves those that are there already. One thread gives the same graph at each build.
+    // The labels that are not in.
+    std::vector<std::int64_t> missing(const std::int64_t* labels, std::size_t n) const {
+        const std::shared_lock<std::shared_mutex> hold(guard_);
+        std::vector<std::int64_t> absent;
+        for (std::size_t i = 0; i < n; ++i)
+            if (!holds(labels[i])) absent.push_back(labels[i]);
+        return absent;
+    }
+
+    // Adds n different labels, or moves those that are there already. One thread gives the same graph at each build.
+    // Where it throws, each of the labels is in at its new place, or not in at all; all others are as before.
     void add(const std::int64_t* labels, const float* directions, const double* radii, std::size_t n,
              int threads) {
         const std::unique_lock<std::shared_mutex> hold(guard_);
         const std::size_t width = space_.row_length();
         std::vector<float> rows(n * width);
-        for (std::size_t i = 0; i < n; ++i)
-            space_.write_row(directions + i * dim_, radii[i], rows.data() + i * width);
-        Batch batch;
-        for (std::size_t i = 0; i < n; ++i) unlink(labels[i]);
-        for (std::size_t i = 0; i < n; ++i) link(labels[i], rows.data() + i * width, batch);
-        insert(batch, threads);
+        std::map<int, GraphBand::Batch> batches;
+        std::int64_t last = -1;
+        for (std::size_t i = 0; i < n; ++i) {
+            space_.write_row(directions + i * space_.dim(), radii[i], rows.data() + i * width);
+            batches[band_number(radii[i])];
+            last = std::max(last, labels[i]);
+        }
+        for (const auto& [number, batch] : batches) band(number);
+        if (static_cast<std::size_t>(last + 1) > places_.size())
+            places_.resize(static_cast<std::size_t>(last + 1));
+        try {
+            for (std::size_t i = 0; i < n; ++i) unlink(labels[i]);
+            for (std::size_t i = 0; i < n; ++i) {
+                const int number = band_number(radii[i]);
+                GraphBand& its_band = band(number);
+                link(labels[i], number, its_band,
+                     its_band.node_for(rows.data() + i * width, batches[number]));
+            }
+            for (auto& [number, batch] : batches) band(number).insert(batch, threads);
+        } catch (...) {
+            for (auto& [number, batch] : batches) {
+                GraphBand& its_band = band(number);
+                for (const GraphBand::NewNode& added : batch.nodes)
+                    if (!added.inserted) unlink_all(its_band, added.node);
+                its_band.give_up(batch);
+            }
+            throw;
+        }
     }
 
     void remove(const std::int64_t* labels, std::size_t n) {
@@ -92,238 +118,146 @@ class Graph {
         if (count_ == 0 || k == 0) return hits;
         std::vector<float> query(space_.row_length());
         space_.write_row(direction, radius, query.data());
-        Allowed filter(*this, allowed, allowed_length);
-        Nearest nearest(std::max(k, ef));
-        const auto found =
-            graph_->searchStopConditionClosest(query.data(), nearest, allowed ? &filter : nullptr);
-        for (const auto& [surrogate, place] : found) {
+        const Mask mask{allowed, allowed_length};
+        std::vector<Found> nearest;
+        for (const auto& [bound, number] : bands_by_nearness(radius)) {
+            if (nearest.size() >= k && bound > nearest[k - 1].surrogate) break;
+            look_into(number, query.data(), std::max(k, ef), mask, nearest);
+        }
+        for (const Found& found : nearest) {
             if (hits.size() >= k) break;
-            // hnswlib 0.8.0 returns its internal ids here, whose order is that in which threads came.
-            const std::size_t node = graph_->getExternalLabel(static_cast<hnswlib::tableint>(place));
-            for (std::int32_t label = heads_[node]; label >= 0;
-                 label = next_[static_cast<std::size_t>(label)])
-                if (!allowed || filter.passes(label)) hits.push_back({label, surrogate});
+            for (std::int32_t label = found.head; label >= 0; label = place(label).next)
+                if (mask.passes(label)) hits.push_back({label, found.surrogate});
         }
         return hits;
     }
 
   private:
-    using Hnsw = hnswlib::HierarchicalNSW<float>;
+    friend class GraphFile;
 
-    struct NewNode {
-        std::size_t node;
-        const float* row;
+    // Where a label is: the band, its node there, its neighbours in the chain of that node's labels.
+    struct Place {
+        std::int32_t node = -1, next = -1, previous = -1;
+        std::int16_t band = 0;
     };
 
-    // Nodes that a call to add() brings, not yet in the graph.
-    struct Batch {
-        std::vector<NewNode> nodes;
-        std::unordered_multimap<std::uint64_t, std::size_t> by_hash;  // to a position in nodes
+    struct Found {
+        float surrogate;
+        std::int32_t head;  // first label of the node
     };
 
-    class Allowed final : public hnswlib::BaseFilterFunctor {
-      public:
-        Allowed(const Graph& graph, const std::uint8_t* mask, std::size_t length)
-            : graph_(graph), mask_(mask), length_(length) {}
+    struct Mask {
+        const std::uint8_t* flags;
+        std::size_t length;
         bool passes(std::int32_t label) const {
-            return static_cast<std::size_t>(label) < length_ && mask_[label] != 0;
+            return flags == nullptr || (static_cast<std::size_t>(label) < length && flags[label] != 0);
         }
-        bool operator()(hnswlib::labeltype node) override {
-            for (std::int32_t label = graph_.heads_[node]; label >= 0;
-                 label = graph_.next_[static_cast<std::size_t>(label)])
-                if (passes(label)) return true;
+    };
+
+    Place& place(std::int64_t label) { return places_[static_cast<std::size_t>(label)]; }
+    const Place& place(std::int64_t label) const { return places_[static_cast<std::size_t>(label)]; }
+
+    bool holds(std::int64_t label) const {
+        return label >= 0 && static_cast<std::size_t>(label) < places_.size() && place(label).node >= 0;
+    }
+
+    // --- bands -----------------------------------------------------------------------------------------
+
+    int band_number(double radius) const {
+        return metric_ == GraphMetric::shell ? 0 : static_cast<int>(radius / kGraphBandWidth);
+    }
+
+    GraphBand& band(int number) {
+        std::unique_ptr<GraphBand>& found = bands_[number];
+        if (!found) {
+            const std::size_t room = metric_ == GraphMetric::shell ? capacity_ : 0;
+            found = std::make_unique<GraphBand>(space_, parameters_, room);
+        }
+        return *found;
+    }
+
+    // Each band with the least surrogate that anything in it can have, nearest first.
+    std::vector<std::pair<float, int>> bands_by_nearness(double radius) const {
+        std::vector<std::pair<float, int>> order;
+        order.reserve(bands_.size());
+        for (const auto& [number, band] : bands_) {
+            if (band->nodes() == 0) continue;
+            const float bound = metric_ == GraphMetric::shell
+                                    ? 0.0f
+                                    : GraphSpace::least_surrogate(radius, number * kGraphBandWidth,
+                                                                  (number + 1) * kGraphBandWidth);
+            order.emplace_back(bound, number);
+        }
+        std::sort(order.begin(), order.end());
+        return order;
+    }
+
+    void look_into(int number, const float* query, std::size_t ef, const Mask& mask,
+                   std::vector<Found>& nearest) const {
+        const GraphBand& band = *bands_.at(number);
+        const auto passes = [&](std::size_t node) {
+            for (std::int32_t label = band.head(node); label >= 0; label = place(label).next)
+                if (mask.passes(label)) return true;
             return false;
-        }
-
-      private:
-        const Graph& graph_;
-        const std::uint8_t* mask_;
-        std::size_t length_;
-    };
-
-    // hnswlib's plain rule with ef given by the call: setEf is shared state that threads would fight over.
-    class Nearest final : public hnswlib::BaseSearchStopCondition<float> {
-      public:
-        explicit Nearest(std::size_t ef) : ef_(ef) {}
-        void add_point_to_result(hnswlib::labeltype, const void*, float) override { ++held_; }
-        void remove_point_from_result(hnswlib::labeltype, const void*, float) override { --held_; }
-        bool should_stop_search(float candidate, float worst) override {
-            return candidate > worst && held_ == ef_;
-        }
-        bool should_consider_candidate(float candidate, float worst) override {
-            return held_ < ef_ || worst > candidate;
-        }
-        bool should_remove_extra() override { return held_ > ef_; }
-        void filter_results(std::vector<std::pair<float, hnswlib::labeltype>>&) override {}
-
-      private:
-        std::size_t ef_;
-        std::size_t held_ = 0;
-    };
-
-    std::int32_t node_of(std::int64_t label) const {
-        if (label < 0 || static_cast<std::size_t>(label) >= node_of_label_.size()) return -1;
-        return node_of_label_[static_cast<std::size_t>(label)];
+        };
+        std::vector<NearNode>& found =
+            mask.flags == nullptr ? band.search(query, ef) : band.search(query, ef, passes);
+        const std::size_t kept = std::min(found.size(), ef);
+        std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end());
+        const std::size_t before = nearest.size();
+        for (std::size_t i = 0; i < kept; ++i)
+            nearest.push_back({found[i].surrogate, band.head(band.node_at(found[i].id))});
+        const auto nearer = [](const Found& x, const Found& y) { return x.surrogate < y.surrogate; };
+        std::inplace_merge(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(before),
+                           nearest.end(), nearer);
+        if (nearest.size() > ef) nearest.resize(ef);
     }
 
-    std::uint64_t fingerprint(const float* row) const {
-        std::uint64_t hash = 1469598103934665603ull;
-        for (std::size_t i = 0; i < space_.row_length(); ++i) {
-            std::uint32_t bits;
-            const float value = row[i] + 0.0f;  // −0 and +0 are one direction
-            std::memcpy(&bits, &value, sizeof(bits));
-            hash = (hash ^ bits) * 1099511628211ull;
-            hash ^= hash >> 29;
-        }
-        return hash;
-    }
+    // --- labels ----------------------------------------------------------------------------------------
 
-    const float* row_of(std::size_t node) const {
-        return reinterpret_cast<const float*>(graph_->getDataByInternalId(graph_->label_lookup_.at(node)));
-    }
-
-    bool same_row(const float* x, const float* y) const { return std::equal(x, x + space_.row_length(), y); }
-
-    std::int64_t find_node(std::uint64_t hash, const float* row, const Batch& batch) const {
-        const auto known = nodes_by_hash_.equal_range(hash);
-        for (auto it = known.first; it != known.second; ++it)
-            if (same_row(row, row_of(it->second))) return static_cast<std::int64_t>(it->second);
-        const auto pending = batch.by_hash.equal_range(hash);
-        for (auto it = pending.first; it != pending.second; ++it)
-            if (same_row(row, batch.nodes[it->second].row))
-                return static_cast<std::int64_t>(batch.nodes[it->second].node);
-        return -1;
-    }
-
-    std::size_t take_node() {
-        if (free_nodes_.empty()) {
-            heads_.push_back(-1);
-            return heads_.size() - 1;
-        }
-        const std::size_t node = free_nodes_.back();
-        free_nodes_.pop_back();
-        return node;
-    }
-
-    void link(std::int64_t label, const float* row, Batch& batch) {
-        const std::size_t at = static_cast<std::size_t>(label);
-        if (at >= node_of_label_.size()) {
-            node_of_label_.resize(at + 1, -1);
-            next_.resize(at + 1, -1);
-            previous_.resize(at + 1, -1);
-        }
-        const std::uint64_t hash = fingerprint(row);
-        std::int64_t node = find_node(hash, row, batch);
-        if (node < 0) {
-            node = static_cast<std::int64_t>(take_node());
-            batch.by_hash.emplace(hash, batch.nodes.size());
-            batch.nodes.push_back({static_cast<std::size_t>(node), row});
-        }
-        const std::int32_t head = heads_[static_cast<std::size_t>(node)];
-        next_[at] = head;
-        previous_[at] = -1;
-        if (head >= 0) previous_[static_cast<std::size_t>(head)] = static_cast<std::int32_t>(label);
-        heads_[static_cast<std::size_t>(node)] = static_cast<std::int32_t>(label);
-        node_of_label_[at] = static_cast<std::int32_t>(node);
+    void link(std::int64_t label, int number, GraphBand& band, std::size_t node) noexcept {
+        const std::int32_t head = band.head(node);
+        Place& its_place = place(label);
+        its_place = {static_cast<std::int32_t>(node), head, -1, static_cast<std::int16_t>(number)};
+        if (head >= 0) place(head).previous = static_cast<std::int32_t>(label);
+        band.set_head(node, static_cast<std::int32_t>(label));
         ++count_;
     }
 
-    // Takes a label out, if it is in; a node without labels is marked deleted and becomes free.
-    void unlink(std::int64_t label) {
-        const std::int32_t node = node_of(label);
-        if (node < 0) return;
-        const std::size_t at = static_cast<std::size_t>(label);
-        if (next_[at] >= 0) previous_[static_cast<std::size_t>(next_[at])] = previous_[at];
-        if (previous_[at] >= 0)
-            next_[static_cast<std::size_t>(previous_[at])] = next_[at];
+    // Takes a label out of its chain; true where that was the node's last one.
+    bool unchain(std::int64_t label, GraphBand& band) noexcept {
+        const Place gone = place(label);
+        if (gone.next >= 0) place(gone.next).previous = gone.previous;
+        if (gone.previous >= 0)
+            place(gone.previous).next = gone.next;
         else
-            heads_[static_cast<std::size_t>(node)] = next_[at];
-        node_of_label_[at] = -1;
+            band.set_head(static_cast<std::size_t>(gone.node), gone.next);
+        place(label) = Place{};
         --count_;
-        if (heads_[static_cast<std::size_t>(node)] < 0) retire(static_cast<std::size_t>(node));
+        return band.head(static_cast<std::size_t>(gone.node)) < 0;
     }
 
-    void retire(std::size_t node) {
-        const auto range = nodes_by_hash_.equal_range(fingerprint(row_of(node)));
-        for (auto it = range.first; it != range.second; ++it)
-            if (it->second == node) {
-                nodes_by_hash_.erase(it);
-                break;
-            }
-        graph_->markDelete(node);
-        free_nodes_.push_back(node);
+    // Takes a label out, if it is in; a node without labels becomes free.
+    void unlink(std::int64_t label) {
+        if (!holds(label)) return;
+        const std::size_t node = static_cast<std::size_t>(place(label).node);
+        GraphBand& its_band = band(place(label).band);
+        if (unchain(label, its_band)) its_band.retire(node);
     }
 
-    // The node's top level: exponential with scale 1/ln m, drawn from the seed and the node's number.
-    int level_of(std::size_t node) const {
-        std::uint64_t z = seed_ + (static_cast<std::uint64_t>(node) + 1) * 0x9e3779b97f4a7c15ull;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-        z ^= z >> 31;
-        const double uniform = (static_cast<double>(z >> 11) + 1.0) * 0x1p-53;
-        return static_cast<int>(-std::log(uniform) * level_scale_);
+    // The labels of a node that never got into the graph.
+    void unlink_all(GraphBand& band, std::size_t node) noexcept {
+        while (band.head(node) >= 0) unchain(band.head(node), band);
     }
 
-    void grow_for(std::size_t nodes) {
-        if (nodes > graph_->getMaxElements())
-            graph_->resizeIndex(std::max(nodes, graph_->getMaxElements() + graph_->getMaxElements() / 2));
-    }
-
-    void insert(const Batch& batch, int threads) {
-        grow_for(heads_.size());
-        std::vector<NewNode> fresh;
-        for (const NewNode& added : batch.nodes) {
-            if (graph_->label_lookup_.count(added.node) != 0)  // reuse rewires neighbours: never in parallel
-                graph_->addPoint(added.row, added.node, level_of(added.node));
-            else
-                fresh.push_back(added);
-        }
-        insert_fresh(fresh, threads);
-        for (const NewNode& added : batch.nodes) nodes_by_hash_.emplace(fingerprint(added.row), added.node);
-    }
-
-    void insert_fresh(const std::vector<NewNode>& fresh, int threads) {
-        const auto add_one = [&](std::size_t i) {
-            graph_->addPoint(fresh[i].row, fresh[i].node, level_of(fresh[i].node));
-        };
-        // The first nodes are linked by one thread: many that start on an empty graph would miss each other.
-        const std::size_t serial = threads <= 1 ? fresh.size() : std::min<std::size_t>(fresh.size(), 256);
-        for (std::size_t i = 0; i < serial; ++i) add_one(i);
-        if (serial == fresh.size()) return;
-        std::atomic<std::size_t> next{serial};
-        std::exception_ptr first;
-        std::mutex keep;
-        const auto work = [&] {
-            try {
-                for (std::size_t i = next++; i < fresh.size(); i = next++) add_one(i);
-            } catch (...) {
-                const std::lock_guard<std::mutex> hold(keep);
-                if (!first) first = std::current_exception();
-                next = fresh.size();
-            }
-        };
-        std::vector<std::thread> workers;
-        workers.reserve(static_cast<std::size_t>(threads));
-        try {
-            for (int t = 1; t < threads; ++t) workers.emplace_back(work);
-        } catch (const std::system_error&) {  // no more threads to be had: those that there are do it
-        }
-        work();
-        for (std::thread& worker : workers) worker.join();
-        if (first) std::rethrow_exception(first);
-    }
-
-    std::size_t dim_;
-    std::uint64_t seed_;
-    double level_scale_;
-    mutable GraphSpace space_;
-    std::unique_ptr<Hnsw> graph_;
+    GraphParameters parameters_;
+    GraphMetric metric_;
+    std::size_t capacity_;
+    GraphSpace space_;
+    std::map<int, std::unique_ptr<GraphBand>> bands_;
     mutable std::shared_mutex guard_;
     std::size_t count_ = 0;
-    std::unordered_multimap<std::uint64_t, std::size_t> nodes_by_hash_;
-    std::vector<std::int32_t> node_of_label_, next_, previous_;  // by label: the chain of a node's labels
-    std::vector<std::int32_t> heads_;                            // by node: its first label
-    std::vector<std::size_t> free_nodes_;
+    std::vector<Place> places_;  // by label
 };
 
 }  // namespace poincare

@@ -11,6 +11,7 @@
 
 #include <hnswlib/hnswlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -22,10 +23,12 @@ namespace poincare {
 enum class GraphMetric { shell, hyperbolic };
 
 constexpr std::size_t kRadiusTerms = 3;
+constexpr double kBoundBelowRounding = 1 - 1e-5;  // of a bound that float32 surrogates are compared with
 
 struct GraphSpaceParameters {
     std::size_t dim;
     float (*squared_gap)(const float*, const float*, std::size_t);
+    void (*squared_gaps)(const float*, const float* const*, std::size_t, std::size_t, float*);
 };
 
 inline float shell_surrogate(const void* x, const void* y, const void* parameters) {
@@ -33,20 +36,26 @@ inline float shell_surrogate(const void* x, const void* y, const void* parameter
     return space.squared_gap(static_cast<const float*>(x), static_cast<const float*>(y), space.dim);
 }
 
+inline float with_radii(const float* x, const float* y, std::size_t dim, float squared_gap) {
+    const float* a = x + dim;
+    const float* b = y + dim;
+    const float twice_sinh = a[0] * b[1] - a[1] * b[0];
+    return 0.25f * (twice_sinh * twice_sinh + a[2] * b[2] * squared_gap);
+}
+
 inline float hyperbolic_surrogate(const void* x, const void* y, const void* parameters) {
     const auto& space = *static_cast<const GraphSpaceParameters*>(parameters);
     const float* u = static_cast<const float*>(x);
     const float* v = static_cast<const float*>(y);
-    const float* a = u + space.dim;
-    const float* b = v + space.dim;
-    const float twice_sinh = a[0] * b[1] - a[1] * b[0];
-    return 0.25f * (twice_sinh * twice_sinh + a[2] * b[2] * space.squared_gap(u, v, space.dim));
+    return with_radii(u, v, space.dim, space.squared_gap(u, v, space.dim));
 }
 
 class GraphSpace final : public hnswlib::SpaceInterface<float> {
   public:
     GraphSpace(std::size_t dim, GraphMetric metric)
-        : parameters_{dim, row_kernels().squared_gap_f32}, metric_(metric) {}
+        : parameters_{dim, row_kernels().squared_gap_f32, row_kernels().squared_gaps_f32}, metric_(metric) {}
+
+    std::size_t dim() const { return parameters_.dim; }
 
     std::size_t row_length() const {
         return parameters_.dim + (metric_ == GraphMetric::hyperbolic ? kRadiusTerms : 0);
@@ -59,6 +68,20 @@ class GraphSpace final : public hnswlib::SpaceInterface<float> {
         row[parameters_.dim] = static_cast<float>(std::exp(radius / 2));
         row[parameters_.dim + 1] = static_cast<float>(std::exp(-radius / 2));
         row[parameters_.dim + 2] = static_cast<float>(std::sinh(radius));
+    }
+
+    // out[i] = the surrogate of rows x and ys[i], the same bits as the pair alone gives.
+    void surrogates(const float* x, const float* const* ys, std::size_t count, float* out) const {
+        parameters_.squared_gaps(x, ys, count, parameters_.dim, out);
+        if (metric_ == GraphMetric::shell) return;
+        for (std::size_t i = 0; i < count; ++i) out[i] = with_radii(x, ys[i], parameters_.dim, out[i]);
+    }
+
+    // At most the surrogate of a row at radius r and any at a radius from `low` to `high`.
+    static float least_surrogate(double r, double low, double high) {
+        const double gap = std::max({0.0, low - r, r - high});
+        const double half = std::sinh(gap / 2);
+        return static_cast<float>(half * half * kBoundBelowRounding);
     }
 
     std::size_t get_data_size() override { return row_length() * sizeof(float); }

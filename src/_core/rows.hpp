@@ -21,6 +21,9 @@ struct RowKernels {
     // out[r] = dot_f32(query, rows[r], n), several rows at a time
     void (*dots_f32)(const float* query, const float* const* rows, std::size_t count, std::size_t n,
                      float* out);
+    // out[r] = squared_gap_f32(query, rows[r], n), likewise
+    void (*squared_gaps_f32)(const float* query, const float* const* rows, std::size_t count, std::size_t n,
+                             float* out);
 };
 
 // The table of the level in force (cpu.hpp).

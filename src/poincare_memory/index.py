@@ -241,8 +241,7 @@ def finds_itself(
 ) -> bool:
     """Whether a graph finds what it holds, on a sample spread over its points.
 
-    Where a few points near the centre are closer to all others than those are to each other (a tree with its
-    roots), every link goes to them and most points cannot be reached: such a graph is not used.
+    A graph in which points cannot be reached is not used.
     """
     sample = np.unique(np.linspace(0, len(labels) - 1, ASKED_OF_A_GRAPH).astype(np.int64))
     found = sum(

@@ -77,6 +77,41 @@ def test_recall_after_deletes_and_reuse():
     assert case.recall(case.labels) >= 0.95
 
 
+@pytest.mark.parametrize("inherit", [0.25, 0.7])
+def test_every_part_of_a_tree_is_found(inherit):
+    """In one graph of a tree all links lead to the few nodes near the centre, and most of it cannot be reached."""
+    rng = np.random.default_rng(0)
+    n, dim = 4000, 16
+    directions, levels = rng.normal(size=(n, dim)), np.zeros(n)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    for i in range(20, n):
+        parent = rng.integers(0, i)
+        directions[i] = inherit * directions[parent] + (1 - inherit) * directions[i]
+        directions[i] /= np.linalg.norm(directions[i])
+        levels[i] = levels[parent] + 1
+    radii = 1.0 + 0.5 * levels
+    graph = _hnsw.Graph(dim, metric="hyperbolic")
+    graph.add(np.arange(n), directions.astype("f4"), radii)
+    hits = 0
+    for i in range(0, n, 100):
+        query, radius = directions[i] + 0.05 * rng.normal(size=dim), max(0.0, radii[i] + rng.uniform(-1, 1))
+        query /= np.linalg.norm(query)
+        near = np.argsort(surrogates("hyperbolic", directions, radii, query, radius))[:10]
+        found, _ = graph.search(query.astype("f4"), radius, k=10, ef=64)
+        hits += len({*near.tolist()} & {*found[:10].tolist()})
+        assert i in graph.search(directions[i].astype("f4"), radii[i], k=1, ef=64)[0]
+    assert hits >= 0.97 * 400
+
+
+def test_a_label_given_twice_is_refused():
+    graph = _hnsw.Graph(3, metric="shell")
+    graph.add(np.arange(2), np.eye(3, dtype="f4")[:2], np.ones(2))
+    with pytest.raises(ValueError, match="twice"):
+        graph.add(np.array([5, 5]), np.eye(3, dtype="f4")[:2], np.ones(2))
+    assert len(graph) == 2
+    assert 5 not in graph
+
+
 def test_moving_a_label_replaces_it():
     case = Case("shell", n=200)
     case.directions[:50] = clustered(50, case.directions.shape[1], 8)

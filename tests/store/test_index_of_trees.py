@@ -1,4 +1,4 @@
-"""An indexed search by true distance in a deep tree answers like the exact scan, whatever its graph can reach."""
+"""An indexed search by true distance in a deep tree goes through the graph and answers like the exact scan."""
 
 from __future__ import annotations
 
@@ -23,3 +23,6 @@ def test_indexed_search_in_a_tree_equals_the_scan() -> None:
             for use_index in (True, False)
         )
         assert indexed == exact
+    index = mem._store.index
+    with mem._store.lock.read():
+        assert index._graph_of("hyperbolic") is not None

@@ -5,10 +5,52 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
+#include <new>
 #include <set>
 #include <vector>
 
 #include "checking.hpp"
+
+namespace {
+
+std::atomic<long> allocations_left{-1};  // before one fails; negative: none fails
+
+void* allocate(std::size_t size) {
+    if (allocations_left.load() >= 0 && allocations_left.fetch_sub(1) == 0) throw std::bad_alloc();
+    if (void* memory = std::malloc(size > 0 ? size : 1)) return memory;
+    throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+    return allocate(size);
+}
+void* operator new[](std::size_t size) {
+    return allocate(size);
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    return std::malloc(size > 0 ? size : 1);
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+// hnswlib 0.8.0 loses the list of visited nodes of a search that an exception ends.
+extern "C" const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {
+    return "leak:hnswlib::VisitedListPool";
+}
 
 namespace {
 
@@ -134,9 +176,8 @@ void stress(GraphMetric metric, std::size_t dim, std::size_t m, int rounds) {
     const std::vector<float> query = direction_of(random, dim);
     const auto all = graph.search(query.data(), 1.0, 1000, 2000, nullptr, 0);
     check_hits(all, 1000, nullptr);
-    // A graph may lose sight of a few labels, never invent one. (Among mixed radii of unrelated directions it
-    // loses sight of many: the neighbours it keeps are those near the origin.)
-    CHECK(metric == GraphMetric::hyperbolic || all.size() >= expected * 95 / 100);
+    // A graph may lose sight of a few labels, never invent one.
+    CHECK(all.size() >= expected * 95 / 100);
     for (const GraphHit& hit : all) CHECK(graph.contains(hit.label));
 }
 
@@ -158,11 +199,65 @@ void determined() {
     }
 }
 
+// --- memory that runs out ---------------------------------------------------------------------------
+
+std::vector<std::int64_t> numbers(std::size_t first, std::size_t n) {
+    std::vector<std::int64_t> labels(n);
+    for (std::size_t i = 0; i < n; ++i) labels[i] = static_cast<std::int64_t>(first + i);
+    return labels;
+}
+
+// What the graph says of itself agrees with what a search finds.
+void check_whole(const Graph& graph, std::size_t labels) {
+    std::size_t inside = 0;
+    for (std::size_t label = 0; label < labels; ++label)
+        inside += graph.contains(static_cast<std::int64_t>(label)) ? 1 : 0;
+    CHECK(graph.size() == inside);
+    CHECK(graph.nodes() <= inside);
+    const std::vector<float> query(graph.dim(), 0.1f);
+    const auto hits = graph.search(query.data(), 1.0, labels, 2 * labels, nullptr, 0);
+    std::set<std::int64_t> seen;
+    for (const GraphHit& hit : hits) {
+        CHECK(graph.contains(hit.label));
+        CHECK(seen.insert(hit.label).second);
+    }
+    CHECK(hits.size() >= inside * 9 / 10);
+}
+
+// An add whose n-th allocation fails, for every n: what was there stays, what came is in or not in.
+void out_of_memory(GraphMetric metric, int threads) {
+    Random random(11);
+    const Rows rows = rows_of(random, 5, metric, numbers(0, 400));
+    bool failed = true;
+    for (long after = 0; failed; after += 1 + after / 16) {
+        Graph graph(5, metric, 4, 20, 1, 0);
+        graph.add(rows.labels.data(), rows.directions.data(), rows.radii.data(), 200, 1);
+        const std::vector<std::int64_t> gone = numbers(50, 40);
+        graph.remove(gone.data(), gone.size());
+        failed = false;
+        allocations_left = after;
+        try {  // new labels, freed nodes used again, labels that move
+            graph.add(rows.labels.data() + 50, rows.directions.data() + 5 * 100, rows.radii.data() + 100, 250,
+                      threads);
+        } catch (const std::exception&) {
+            failed = true;
+        }
+        allocations_left = -1;
+        for (const std::int64_t label : numbers(0, 50)) CHECK(graph.contains(label));
+        check_whole(graph, 400);
+        graph.add(rows.labels.data(), rows.directions.data(), rows.radii.data(), 400, threads);
+        CHECK(graph.size() == 400);
+        check_whole(graph, 400);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const int rounds = 12 * checking::effort(argc, argv);
     determined();
+    for (const GraphMetric metric : {GraphMetric::shell, GraphMetric::hyperbolic})
+        for (const int threads : {1, 3}) out_of_memory(metric, threads);
     for (const std::size_t dim : {std::size_t{1}, std::size_t{7}, std::size_t{33}})
         for (const GraphMetric metric : {GraphMetric::shell, GraphMetric::hyperbolic})
             stress(metric, dim, dim == 1 ? 2 : 8, rounds);
