@@ -17,7 +17,9 @@ add_library(core_math STATIC
   ${core_dir}/cones.cpp
   ${core_dir}/decay.cpp
   ${core_dir}/decimal.cpp
+  ${core_dir}/digest.cpp
   ${core_dir}/hashing.cpp
+  ${core_dir}/instants.cpp
   ${core_dir}/interrupt.cpp
   ${core_dir}/layout_quality.cpp
   ${core_dir}/lorentz.cpp

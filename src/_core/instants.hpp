@@ -1,6 +1,7 @@
 // Civil dates of the proleptic Gregorian calendar (years 1 to 9999) as microseconds since 1970-01-01.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace poincare {
@@ -25,5 +26,13 @@ constexpr std::int64_t micros_from_civil(int year, int month, int day, int hour,
 // What datetime can hold: 0001-01-01T00:00:00 to 9999-12-31T23:59:59.999999.
 constexpr std::int64_t kEarliestInstant = micros_from_civil(1, 1, 1, 0, 0, 0, 0);
 constexpr std::int64_t kLatestInstant = micros_from_civil(9999, 12, 31, 23, 59, 59, 999'999);
+
+// Reads the text that Python's isoformat writes of a datetime in UTC, "2026-03-01T12:00:00+00:00" or with six
+// digits of a second's fraction; false for any other, valid or not.
+bool instant_of_text(const char* text, std::size_t length, std::int64_t& micros);
+
+// Writes that text of an instant between the two above; its length.
+constexpr std::size_t kLongestInstantText = 32;
+std::size_t text_of_instant(std::int64_t micros, char* out);
 
 }  // namespace poincare

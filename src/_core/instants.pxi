@@ -3,6 +3,10 @@
 cimport cpython.datetime as cdatetime
 from cpython.number cimport PyNumber_Index
 
+cdef extern from "Python.h":
+    int PyUnicode_IS_COMPACT_ASCII(object)
+    const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
+
 import datetime as _datetime
 
 cdatetime.import_datetime()
@@ -12,6 +16,9 @@ cdef extern from "instants.hpp" namespace "poincare" nogil:
     const int64_t kMicrosPerDay
     const int64_t kEarliestInstant
     const int64_t kLatestInstant
+    enum: kLongestInstantText
+    bint instant_of_text(const char*, size_t, int64_t&)
+    size_t text_of_instant(int64_t, char*)
     int64_t micros_from_civil(int year, int month, int day, int hour, int minute, int second, int microsecond)
 
 EARLIEST_INSTANT = kEarliestInstant
@@ -89,3 +96,40 @@ def fill_counts(tuple counts not None, int64_t[::1] out not None, str name not N
             out[i] = PyNumber_Index(counts[i])
         except (TypeError, OverflowError) as error:
             raise _named(f"{name}[{i}]", error) from None
+
+
+def fill_instants(list texts not None, int64_t[::1] out not None, Py_ssize_t start, bint missing_allowed):
+    """Microseconds of ISO 8601 texts in UTC, as isoformat writes them, from `start` on, MISSING_INSTANT for None.
+
+    Returns the first place that holds something else, which may be a time too; the length where none does.
+    """
+    cdef Py_ssize_t i, n = len(texts), size = 0
+    if out.shape[0] != n:
+        raise ValueError(f"out: expected {n} places, got {out.shape[0]}")
+    for i in range(start, n):
+        text = texts[i]
+        if text is None and missing_allowed:
+            out[i] = kMissingInstant
+            continue
+        if not isinstance(text, str) or not PyUnicode_IS_COMPACT_ASCII(text):
+            return i
+        if not instant_of_text(PyUnicode_AsUTF8AndSize(text, &size), <size_t>len(<str>text), out[i]):
+            return i
+    return n
+
+
+def instant_texts(const int64_t[::1] instants):
+    """ISO 8601 text of each instant, as isoformat writes it in UTC; None for MISSING_INSTANT."""
+    cdef list texts = []
+    cdef Py_ssize_t i
+    cdef size_t length
+    cdef char text[kLongestInstantText]
+    for i in range(instants.shape[0]):
+        if instants[i] == kMissingInstant:
+            texts.append(None)
+            continue
+        if instants[i] < kEarliestInstant or instants[i] > kLatestInstant:
+            raise ValueError(f"{instants[i]} microseconds since 1970 is outside the years 1 to 9999")
+        length = text_of_instant(instants[i], text)
+        texts.append(text[:length].decode("ascii"))
+    return texts

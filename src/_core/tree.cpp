@@ -52,4 +52,21 @@ std::vector<std::int32_t> subtree_rows(const std::int32_t* parent, const std::in
     }
 }
 
+std::int64_t levels_below(const std::int64_t* parent, std::size_t n, std::int32_t* level) {
+    constexpr std::int32_t kUnknown = -1;
+    constexpr std::int32_t kOnTheWay = -2;
+    const auto at = [level](std::int64_t node) -> std::int32_t& { return level[node]; };
+    for (std::size_t i = 0; i < n; ++i) level[i] = kUnknown;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto start = static_cast<std::int64_t>(i);
+        std::int64_t above = start;
+        std::int32_t steps = 0;  // to the first node above whose level is known
+        for (; above >= 0 && at(above) == kUnknown; above = parent[above], ++steps) at(above) = kOnTheWay;
+        if (above >= 0 && at(above) == kOnTheWay) return above;
+        std::int32_t below = (above < 0 ? -1 : at(above)) + steps;
+        for (std::int64_t node = start; steps > 0; node = parent[node], --steps) at(node) = below--;
+    }
+    return -1;
+}
+
 }  // namespace poincare

@@ -30,4 +30,8 @@ std::vector<std::int32_t> linked_rows(const std::int32_t* next, std::int32_t fir
 std::vector<std::int32_t> subtree_rows(const std::int32_t* parent, const std::int32_t* last_child,
                                        const std::int32_t* prev_sibling, std::int32_t root);
 
+// Level of each node, 0 at a root, of trees that are told by their parents alone (positions, -1 at a root).
+// Returns -1, or a node that comes back to itself; the levels are of no use then.
+std::int64_t levels_below(const std::int64_t* parent, std::size_t n, std::int32_t* level);
+
 }  // namespace poincare

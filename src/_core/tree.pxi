@@ -12,6 +12,7 @@ cdef extern from "tree.hpp" namespace "poincare" nogil:
     vector[int32_t] c_linked_rows "poincare::linked_rows"(const int32_t*, int32_t) except +
     vector[int32_t] c_subtree_rows "poincare::subtree_rows"(
         const int32_t*, const int32_t*, const int32_t*, int32_t) except +
+    int64_t c_levels_below "poincare::levels_below"(const int64_t*, size_t, int32_t*)
 
 
 cdef object _rows_array(const vector[int32_t]& rows):
@@ -63,3 +64,18 @@ def subtree_rows(int32_t row, const int32_t[::1] parent, const int32_t[::1] last
     with nogil:
         rows = c_subtree_rows(&parent[0], &last_child[0], &prev_sibling[0], row)
     return _rows_array(rows)
+
+
+def levels_below(const int64_t[::1] parent, int32_t[::1] level):
+    """Fill in the level of every node, 0 at a root; -1, or a node that comes back to itself."""
+    cdef int64_t found = -1
+    cdef Py_ssize_t i, n = parent.shape[0]
+    if level.shape[0] != n:
+        raise ValueError("level: expected one place a node")
+    for i in range(n):
+        if parent[i] >= n:
+            raise ValueError(f"parent: {parent[i]} is no node of {n}")
+    if n:
+        with nogil:
+            found = c_levels_below(&parent[0], <size_t>n, &level[0])
+    return found

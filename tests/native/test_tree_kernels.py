@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,3 +93,53 @@ def test_a_chain_as_long_as_you_like() -> None:
     parent, _, last_child, _, prev_sibling = links
     assert np.array_equal(_kernels.subtree_rows(0, parent, last_child, prev_sibling), np.arange(n))
     assert np.array_equal(_kernels.ancestor_rows(n - 1, parent), np.arange(n - 1)[::-1])
+
+
+def levels(parents: list[int]) -> tuple[int, list[int]]:
+    out = np.empty(len(parents), np.int32)
+    return _kernels.levels_below(np.array(parents, np.int64), out), out.tolist()
+
+
+@given(st.data(), st.integers(0, 30))
+def test_levels_are_the_lengths_of_the_ways_up(data: Any, n: int) -> None:
+    shuffled = data.draw(st.permutations(range(n)))
+    parents = [-1] * n
+    for place, node in enumerate(shuffled):
+        if place:
+            parents[node] = data.draw(st.sampled_from([-1, *shuffled[:place]]))
+    expected = []
+    for node in range(n):
+        steps = 0
+        while parents[node] >= 0:
+            node, steps = parents[node], steps + 1
+        expected.append(steps)
+    assert levels(parents) == (-1, expected)
+
+
+@given(st.lists(st.integers(-1, 11), max_size=12))
+def test_a_cycle_is_named_by_one_of_its_members(parents: list[int]) -> None:
+    n = len(parents)
+    parents = [min(parent, n - 1) for parent in parents]
+
+    def comes_back(start: int) -> bool:
+        node = parents[start]
+        for _ in range(n):
+            if node < 0 or node == start:
+                break
+            node = parents[node]
+        return node == start
+
+    cyclic = {node for node in range(n) if comes_back(node)}
+    found, _ = levels(parents)
+    assert (found in cyclic) if cyclic else found == -1
+
+
+def test_levels_of_a_long_chain_and_a_long_cycle() -> None:
+    n = 300_000
+    assert levels([*range(1, n), -1]) == (-1, list(range(n - 1, -1, -1)))
+    assert levels([*range(1, n), 0])[0] >= 0
+
+
+def test_parents_that_are_no_nodes_are_refused() -> None:
+    with pytest.raises(ValueError, match="no node of 2"):
+        levels([-1, 2])

@@ -1,13 +1,15 @@
 """Damage that SQLite cannot see is found by a file's own digests; edits through SQL are edits, not damage."""
 
 import sqlite3
+import struct
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from poincare_memory import HashingEmbedder, Memory
-from poincare_memory.store.digests import record_digest, settings_digest
+from poincare_memory.store.digests import record_digests, settings_digest
 
 
 def saved(folder, count=5):
@@ -148,15 +150,115 @@ def test_another_programs_rewrite_of_the_table_is_loaded_once_it_emptied_the_dig
     assert {record.text for record in Memory.load(path)} == {"theirs"}
 
 
-@given(st.lists(st.none() | st.text(max_size=4), min_size=7, max_size=7), st.binary(min_size=8, max_size=24))
+values_of_a_record = st.lists(
+    st.none() | st.text(max_size=12) | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False),
+    max_size=7,
+)
+
+
+def digest(*values):
+    return record_digests([[value] for value in values])[0]
+
+
+@given(values_of_a_record, st.binary(min_size=8, max_size=200))
 def test_any_single_bit_of_a_record_changes_its_digest(values, vector):
-    digest = record_digest(values, vector, vector)
-    assert record_digest(tuple(values), memoryview(vector), vector) == digest
+    known = digest(*values, vector, vector)
+    assert digest(*values, memoryview(vector), bytearray(vector)) == known
     for bit in range(8 * len(vector)):
         changed = bytearray(vector)
         changed[bit // 8] ^= 1 << bit % 8
-        assert record_digest(values, bytes(changed), vector) != digest
-        assert record_digest(values, vector, bytes(changed)) != digest
+        assert digest(*values, bytes(changed), vector) != known
+        assert digest(*values, vector, changed) != known
+
+
+@given(values_of_a_record, values_of_a_record)
+def test_different_values_have_different_digests(first, second):
+    def told(values):
+        while values and values[-1] is None:
+            values = values[:-1]
+        return [(type(value), repr(value)) for value in values]
+
+    assert (digest("a", *first) == digest("a", *second)) == (told(first) == told(second))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("ab", "c"), ("a", "bc")),
+        (("a", ""), ("", "a")),
+        ((None, "a"), ("a",)),
+        (("a",), (b"a",)),
+        ((1,), ("1",)),
+        ((1,), (1.0,)),
+        (("a\0",), ("a",)),
+        (("a" * 8,), ("a" * 8 + "\0",)),
+        (("a" * 64,), ("a" * 64 + "\0" * 8,)),
+    ],
+)
+def test_where_one_value_ends_belongs_to_the_digest(first, second):
+    assert digest(*first) != digest(*second)
+
+
+def test_digests_of_many_records_are_those_of_each():
+    rng = np.random.default_rng(0)
+    texts = [None if i % 3 else "é" * (i % 150) for i in range(500)]
+    blobs = [rng.bytes(int(n)) for n in rng.integers(0, 300, 500)]
+    numbers = [int(n) for n in rng.integers(-(2**63), 2**63 - 1, 500)]
+    together = record_digests([texts, blobs, tuple(numbers)])
+    assert together == [digest(*values) for values in zip(texts, blobs, numbers, strict=True)]
+    assert len(set(together)) == 500
+
+
+def plainly(values):
+    """The digest as `src/_core/digest.hpp` tells it, a word at a time."""
+    mask, kinds = 2**64 - 1, {type(None): 0, str: 1, bytes: 2, int: 3, float: 4}
+
+    def step(before, word):
+        mixed = ((before ^ word) * 0x9E3779B97F4A7C15) & mask
+        return mixed ^ (mixed >> 32)
+
+    def take(before, data):
+        whole = len(data) // 64 * 64
+        if whole:
+            lanes = [step(before, lane) for lane in range(8)]
+            for at in range(0, whole, 8):
+                lane = at // 8 % 8
+                lanes[lane] = step(lanes[lane], int.from_bytes(data[at : at + 8], "little"))
+            for lane in lanes:
+                before = step(before, lane)
+        for at in range(whole, len(data), 8):
+            before = step(before, int.from_bytes(data[at : at + 8], "little"))
+        return before
+
+    known = 0x243F6A8885A308D3
+    for value in values:
+        kind = kinds[type(value)]
+        if kind in (1, 2):
+            data = value.encode() if kind == 1 else value
+            known = take(step(known, len(data) << 3 | kind), data)
+        else:
+            known = step(known, kind)
+        if kind == 3:
+            known = step(known, value & mask)
+        if kind == 4:
+            known = step(known, int.from_bytes(struct.pack("<d", value), "little"))
+    return known - 2**64 if known >= 2**63 else known
+
+
+@given(values_of_a_record, st.binary(max_size=300))
+def test_digests_are_what_they_say(values, data):
+    assert digest(*values, data) == plainly([*values, data])
+
+
+def test_digests_stay_what_they_are_in_files():
+    assert digest("a", None, "é", 7, -1.5, b"12345678" * 9) == 1697421946995158741
+
+
+def test_columns_of_different_lengths_and_values_of_other_types_are_refused():
+    with pytest.raises(ValueError, match="expected 2 values each, got 1"):
+        record_digests([["a", "b"], ["c"]])
+    with pytest.raises(TypeError):
+        record_digests([[object()]])
 
 
 def test_settings_in_any_order_have_one_digest():

@@ -1,9 +1,11 @@
 """Files of format 1 and their JSON twin: nothing is lost, nothing false is let in, the old file survives failures."""
 
+import itertools
 import json
 import os
 import sqlite3
 import stat
+import threading
 from datetime import datetime, timedelta, timezone
 
 import numpy as np
@@ -19,6 +21,7 @@ from poincare_memory import (
     Product,
     ValidityWindow,
 )
+from poincare_memory.store import archive as archive_module
 from poincare_memory.store import atomic, sqlite
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
@@ -133,6 +136,68 @@ def test_levels_beyond_float64_keep_their_depth(tmp_path):
     loaded = Memory.load(tmp_path / "m.db")
     assert loaded.depth("399") == memory.depth("399") == 1.0 + 399 * 0.5
     assert (np.linalg.norm(loaded.points, axis=1) < 1).all()
+
+
+# --- a store that changes while it is written ---------------------------------------------------------------------
+
+
+def big(n=2000):
+    memory = Memory(embedder=HashingEmbedder(dim=DIM), clock=lambda: NOW)
+    memory.add_many([{"text": f"text {i}", "id": str(i)} for i in range(n)])
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("change", "calls"),
+    [
+        (lambda memory: memory.add("more", id="more"), 1),
+        (lambda memory: memory.add_many([{"text": f"more {i}"} for i in range(5000)]), 1),
+        (lambda memory: memory.search("text", k=3), 1),
+        (lambda memory: memory.update("7", meta={"a": 1}), 1),
+        (lambda memory: memory.update("1999", text="changed"), 2),
+        (lambda memory: memory.update("7", text="changed"), 2),
+        (lambda memory: memory.remove("1999"), 2),
+        (lambda memory: (memory.remove("1999"), memory.add("in its row")), 2),
+        (lambda memory: memory.link("0", "1999"), 2),
+        (lambda memory: memory.compact(), 2),
+    ],
+)
+def test_what_is_written_is_one_moment(change, calls):
+    memory, archives = big(), []
+
+    def write(archive):
+        archives.append(archive)
+        blocks = iter(archive.vectors)
+        first = next(blocks)
+        if len(archives) == 1:
+            change(memory)
+        return np.concatenate([embeddings for _, embeddings in (first, *blocks)])
+
+    embeddings = archive_module.written(memory._store, write)
+    assert len(archives) == calls
+    np.testing.assert_array_equal(embeddings, memory.embedder.embed(archives[-1].fields["text"]))
+
+
+def test_a_store_that_others_edit_is_saved_whole(tmp_path):
+    memory, ended, turns = big(800), threading.Event(), itertools.count()
+
+    def edit():
+        while not ended.is_set():
+            i = next(turns)
+            memory.update(str(i % 800), text=f"turn {i}")
+
+    editor = threading.Thread(target=edit)
+    editor.start()
+    try:
+        for _ in range(5):
+            memory.save(tmp_path / "m.db")
+            loaded = Memory.load(tmp_path / "m.db")
+            texts = [record.text for record in loaded]
+            np.testing.assert_array_equal(loaded._store.columns.embedding[:800], memory.embedder.embed(texts))
+    finally:
+        ended.set()
+        editor.join()
+    assert next(turns) > 5
 
 
 # --- what load refuses ----------------------------------------------------------------------------------------

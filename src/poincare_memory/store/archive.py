@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,9 @@ from ..embed.projection import BallProjector
 from ..embed.specs import embedder_from_spec, embedder_spec
 from ..geometry.poincare import PoincareBall
 from ..geometry.polar import directions
-from ..temporal.instants import MISSING, optional_iso, to_micros, utcnow
+from ..temporal.instants import MISSING, to_micros, utcnow
 from ..temporal.specs import policy_from_spec, policy_spec
+from .arrays import span_of
 from .metadata import check_unicode, copy_metadata
 from .placement import LEARNT, set_learned_depths
 from .state import FORMAT_VERSION, LARGEST_DEPTH, SETTINGS, Store
@@ -63,7 +65,8 @@ Floats = NDArray[np.float64]
 
 
 Block = tuple[Floats, NDArray[Any]]  # points and embeddings of consecutive records
-BLOCK = 512  # records a block: a few megabytes, so that what one step writes is in cache for the next
+BLOCK = 256  # records a block: a megabyte or so, so that what one step writes is in cache for the next
+Result = TypeVar("Result")
 
 
 @dataclass
@@ -81,8 +84,25 @@ class Archive:
     positions: list[Any] | None = None  # serial numbers of the records, where they are to keep them
 
 
-def archive_of(store: Store) -> Archive:
-    """Copy everything a file holds, in one consistent moment.
+class Overtaken(Exception):
+    """Memories were changed before they had been written."""
+
+
+def written(store: Store, write: Callable[[Archive], Result]) -> Result:
+    """What `write` makes of an archive that holds a store as it was in one moment.
+
+    Vectors are read while they are being written: a copy of all of them would take as much memory again, and a lock
+    would keep everybody waiting. Where somebody changes a memory before its turn, `write` is called again with a
+    copy; what it had begun is void.
+    """
+    try:
+        return write(archive_of(store, copied=False))
+    except Overtaken:
+        return write(archive_of(store, copied=True))
+
+
+def archive_of(store: Store, copied: bool) -> Archive:
+    """Everything a file holds, in one consistent moment; `Overtaken` may come out of vectors that are not copied.
 
     Points of memories without direction are written at the origin, those of deep levels with the largest norm
     below the ball's radius.
@@ -90,48 +110,77 @@ def archive_of(store: Store) -> Archive:
     config = config_of(store)
     columns = store.columns
     with store.reading():
-        rows = columns.live_rows()
-        take = slice(0, len(rows)) if columns.dense() else rows.copy()
-        directions = columns.direction[take].copy()
-        embeddings = columns.embedding[take].copy() if len(rows) else np.zeros((0, columns.dim))
-        radius = columns.radius[take].copy()
-        fields = fields_of(columns, rows)
-        fields["attached"] = _attached(columns, rows)
-    vectors = _blocks(directions, radius, embeddings, store.ball.sqrt_c)
-    return Archive(config, fields, vectors, len(radius))
+        rows = columns.live_rows().copy()
+        fields = _all_fields(columns, rows)
+        vectors = _Vectors(columns, rows, store.ball.sqrt_c)
+        if copied:
+            vectors.copy()
+    return Archive(config, fields, vectors, len(rows))
 
 
 def texts_of(store: Store) -> dict[str, list[Any]]:
     """What `archive_of` gives but for the vectors: one list a field, in one consistent moment."""
     columns = store.columns
     with store.reading():
-        rows = columns.live_rows()
-        fields = fields_of(columns, rows)
-        fields["attached"] = _attached(columns, rows)
-    return fields
+        return _all_fields(columns, columns.live_rows())
 
 
-def _blocks(directions: Floats, radius: Floats, embeddings: NDArray[Any], sqrt_c: float) -> Iterator[Block]:
-    for start in range(0, len(directions), BLOCK):
-        block = slice(start, start + BLOCK)
-        points = np.empty_like(directions[block])
-        rows = np.arange(len(points), dtype=np.int32)
-        _kernels.points_of_rows(directions[block], radius[block], rows, sqrt_c, points, 1)
-        yield points, embeddings[block].astype(np.float64, copy=False)
+class _Vectors:
+    """Points and embeddings of rows as they are now, in blocks."""
+
+    def __init__(self, columns: Columns, rows: Rows, sqrt_c: float) -> None:
+        self._columns: Columns | None = columns
+        self._rows = rows
+        self._sqrt_c = sqrt_c
+        self._version = columns.structure_version
+        # Growing columns are replaced: what others add never shows in these.
+        self._direction, self._radius, self._embedding = columns.direction, columns.radius, columns.embedding
+
+    def copy(self) -> None:
+        """Be free of what changes later; under the read lock."""
+        rows = self._rows
+        self._direction, self._radius = self._direction[rows], self._radius[rows]
+        self._embedding = self._embedding[rows]
+        self._rows, self._columns = np.arange(len(rows), dtype=np.int32), None
+
+    def __iter__(self) -> Iterator[Block]:
+        for start in range(0, len(self._rows), BLOCK):
+            rows = self._rows[start : start + BLOCK]
+            if self._columns is None:
+                yield self._block(rows)
+                continue
+            with self._columns.lock.read():
+                self._check_unchanged(self._columns)
+                block = self._block(rows)
+            yield block
+
+    def _block(self, rows: Rows) -> Block:
+        points = np.empty((len(rows), self._direction.shape[1]))
+        _kernels.points_of_rows(self._direction, self._radius, rows, self._sqrt_c, points, 1)
+        span = span_of(rows)
+        return points, self._embedding[rows if span is None else span].astype(np.float64)
+
+    def _check_unchanged(self, columns: Columns) -> None:
+        if columns.structure_version == self._version:
+            return
+        changed = columns.changed_rows(self._version)
+        if changed is None or np.isin(self._rows, changed).any():
+            raise Overtaken
+        self._version = columns.structure_version
 
 
 def fields_of(columns: Columns, rows: Rows) -> dict[str, list[Any]]:
     """What files hold of these rows, but for the vectors; under the read lock."""
-    places, names = rows.tolist(), columns.ids
+    places, names, texts, metas = rows.tolist(), columns.ids, columns.texts, columns.metas
     fields: dict[str, list[Any]] = {
         "id": columns.names(rows),
-        "text": [columns.texts[row] for row in places],
+        "text": [texts[row] for row in places],
         "parent": [names[parent] if parent >= 0 else None for parent in columns.parent[rows].tolist()],
-        "meta": [checked_meta(columns.metas[row], names[row]) for row in places],
+        "meta": [checked_meta(metas[row], names[row]) if metas[row] else {} for row in places],
         "access_count": columns.access_count[rows].tolist(),
     }
     for name in ("t", "valid_from", "valid_until", "last_accessed", "recorded_at"):
-        fields[name] = list(map(optional_iso, getattr(columns, name)[rows].tolist()))
+        fields[name] = _kernels.instant_texts(getattr(columns, name)[rows])
     fields["pinned"] = [1 if pinned else None for pinned in columns.pinned[rows].tolist()]
     fields["learned_depth"] = learned_depths(columns, rows)
     return fields
@@ -143,6 +192,10 @@ def learned_depths(columns: Columns, rows: Rows) -> list[float | None]:
         return [None] * len(rows)
     depths = columns.radius[rows].tolist()
     return [depth if known else None for depth, known in zip(depths, learnt.tolist(), strict=True)]
+
+
+def _all_fields(columns: Columns, rows: Rows) -> dict[str, list[Any]]:
+    return fields_of(columns, rows) | {"attached": _attached(columns, rows)}
 
 
 def _attached(columns: Columns, rows: Rows) -> list[int | None]:
@@ -162,7 +215,7 @@ def _attached(columns: Columns, rows: Rows) -> list[int | None]:
 
 def checked_meta(meta: dict[str, Any] | None, id: str | None) -> dict[str, Any]:
     """A checked copy: a live record's `meta` may hold anything by now."""
-    return (copy_metadata(meta, f"memory {id!r}: meta") or {}) if meta else {}
+    return copy_metadata(meta, f"memory {id!r}: meta") or {}
 
 
 def config_of(store: Store) -> dict[str, Any]:
@@ -239,9 +292,7 @@ def fill(store: Store, archive: Archive, where: str) -> None:
         getattr(columns, name)[rows] = column
     columns.recorded_at[rows], columns.pinned[rows] = records.recorded_at(), records.pinned()
     columns.set_age(rows)
-    for row, id, text, meta in zip(rows.tolist(), records.ids, texts, metas, strict=True):
-        columns.ids[row], columns.texts[row], columns.metas[row] = id, text, meta
-        columns.row_of[id] = row
+    columns.set_objects(rows, records.ids, texts, metas)
     attached = records.attached(columns.order[rows])
     columns.attached[rows] = attached
     columns.reserve_orders(int(attached.max()) + 1)
@@ -259,25 +310,25 @@ def _filled_vectors(store: Store, archive: Archive, where: str) -> Rows:
     rows: Rows = np.empty(0, np.int32)
     filled = 0
     for points, embeddings in archive.vectors:
-        check_vectors(points, embeddings, names, store, filled)
+        has_length = check_vectors(points, embeddings, names, store, filled)
         if not len(rows):
-            if (
-                archive.positions is not None
-            ):  # a live store: untouched room takes no memory, and no add copies all
+            if archive.positions is not None:  # a live store: room that is not touched takes no memory
                 columns.reserve(archive.count + archive.count // 2)
             rows = columns.allocate(archive.count)
         kept = narrow_if_exact(embeddings)
         columns.reserve(0, kept.dtype)
         block = slice(filled, filled + len(points))
         columns.embedding[block] = kept
-        _set_directions(columns, block, points, embeddings)
+        _set_directions(columns, block, points, embeddings, has_length)
         filled = block.stop
     if filled != archive.count or filled != len(archive.fields["id"]):
         raise ValueError(f"{where}: expected the vectors of {archive.count} records, got {filled}")
     return rows
 
 
-def _set_directions(columns: Columns, block: slice, points: Floats, embeddings: NDArray[Any]) -> None:
+def _set_directions(
+    columns: Columns, block: slice, points: Floats, embeddings: NDArray[Any], has_length: NDArray[np.bool_]
+) -> None:
     """Directions of rows from their points, as those of roots: one pass."""
     n = len(points)
     directed = columns.directed[block]
@@ -286,7 +337,7 @@ def _set_directions(columns: Columns, block: slice, points: Floats, embeddings: 
         np.full(n, -1, np.int32), directed, np.arange(n, dtype=np.int32),
         1.0, 1.0, 0.0, 1.0, False, _kernels.DEFAULT_CONE_K, 1,
     )  # fmt: skip
-    if directed.all() and embeddings.any(axis=1).all():
+    if directed.all() and has_length.all():
         return
     direction, known = directions_of(points, embeddings)
     columns.direction[block] = columns.scan_direction[block] = direction
@@ -352,17 +403,25 @@ class CheckedRecords(RecordNames):
     ids: list[str]
 
     def __init__(self, fields: Mapping[str, Sequence[Any]], where: str) -> None:
-        super().__init__([], where)
+        super().__init__(list(fields["id"]), where)
         self.fields = fields
         self.index: dict[str, int] = {}
-        for i, id in enumerate(fields["id"]):
+        if _are_plain_texts(self.ids):
+            self.index = dict(zip(self.ids, range(len(self.ids)), strict=True))
+        if len(self.index) < len(self.ids) or "" in self.index:
+            self._check_ids()
+
+    def _check_ids(self) -> None:
+        self.index.clear()
+        for i, id in enumerate(self.ids):
             if not isinstance(id, str) or not id:
-                raise ValueError(f"{where}: record {i}: id: expected a non-empty string, got {id!r:.80}")
+                raise ValueError(f"{self.where}: record {i}: id: expected a non-empty string, got {id!r:.80}")
             if id in self.index:
-                raise ValueError(f"{where}: record {i}: id {id!r} is already that of record {self.index[id]}")
+                raise ValueError(
+                    f"{self.where}: record {i}: id {id!r} is already that of record {self.index[id]}"
+                )
             self._checked(i, check_unicode, id, "id")
             self.index[id] = i
-            self.ids.append(id)
 
     def _checked(self, i: int, check: Callable[[str, str], None], value: str, name: str) -> None:
         try:
@@ -371,53 +430,50 @@ class CheckedRecords(RecordNames):
             raise ValueError(f"{self.where}: record {i}: {error}") from error
 
     def texts(self) -> list[str]:
-        for i, text in enumerate(self.fields["text"]):
+        texts = list(self.fields["text"])
+        if _are_plain_texts(texts):
+            return texts
+        for i, text in enumerate(texts):
             if not isinstance(text, str):
                 raise self.fail(i, f"text: expected a string, got {type(text).__name__}")
             self._checked(i, check_unicode, text, "text")
-        return list(self.fields["text"])
+        return texts
 
     def metas(self) -> list[dict[str, Any] | None]:
-        copies: list[dict[str, Any] | None] = []
-        for i, meta in enumerate(self.fields["meta"]):
-            try:
-                copies.append(copy_metadata(meta if meta is not None else {}))
-            except (TypeError, ValueError) as error:
-                raise self.fail(i, str(error)) from error
-        return copies
+        return [None if meta is None else self._meta(i, meta) for i, meta in enumerate(self.fields["meta"])]
+
+    def _meta(self, i: int, meta: Any) -> dict[str, Any] | None:
+        try:
+            return copy_metadata(meta)
+        except (TypeError, ValueError) as error:
+            raise self.fail(i, str(error)) from error
 
     def instants(self, name: str) -> NDArray[np.int64]:
-        micros = np.empty(len(self.ids), np.int64)
-        for i, text in enumerate(self.fields[name]):
-            if text is None and name != "t":
-                micros[i] = MISSING
-                continue
-            try:
-                micros[i] = parse_instant(text)
+        texts = list(self.fields[name])
+        micros = np.empty(len(texts), np.int64)
+        i, missing_allowed = 0, name != "t"
+        while (i := _kernels.fill_instants(texts, micros, i, missing_allowed)) < len(texts):
+            try:  # in another form than ours
+                micros[i] = parse_instant(texts[i])
             except (TypeError, ValueError, AttributeError):
-                raise self.fail(i, f"{name}: expected an ISO 8601 time, got {text!r:.80}") from None
+                raise self.fail(i, f"{name}: expected an ISO 8601 time, got {texts[i]!r:.80}") from None
+            i += 1
         return micros
 
     def access_counts(self) -> NDArray[np.int64]:
-        for i, count in enumerate(self.fields["access_count"]):
-            if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**63:
-                raise self.fail(i, f"access_count: expected an integer of at least 0, got {count!r:.80}")
-        return np.array(self.fields["access_count"], np.int64)
+        return self._integers("access_count", self.fields["access_count"], 2**63)
 
     def orders(self, positions: Sequence[Any]) -> NDArray[np.int64]:
         """Serial numbers of the records, increasing."""
-        for i, pos in enumerate(positions):
-            if not isinstance(pos, int) or not 0 <= pos < 2**62:
-                raise self.fail(i, f"pos: expected an integer of at least 0, got {pos!r:.80}")
-        return np.array(positions, np.int64)
+        return self._integers("pos", positions, 2**62)
 
     def recorded_at(self) -> NDArray[np.int64]:
         return self.instants("recorded_at") if self.fields.get("recorded_at") else self._nothing(MISSING)
 
     def pinned(self) -> NDArray[np.int64]:
         found = self._nothing(0)
-        for i, pinned in enumerate(self.fields.get("pinned") or ()):
-            if pinned not in (None, 0, 1):
+        for i, pinned in self._given("pinned"):
+            if pinned not in (0, 1):
                 raise self.fail(i, f"pinned: expected 1 or 0, got {pinned!r:.80}")
             found[i] = bool(pinned)
         return found
@@ -425,9 +481,7 @@ class CheckedRecords(RecordNames):
     def learned_depths(self) -> NDArray[np.float64]:
         """Depths that were not computed from a level; NaN for all others."""
         found = np.full(len(self.ids), np.nan)
-        for i, depth in enumerate(self.fields.get("learned_depth") or ()):
-            if depth is None:
-                continue
+        for i, depth in self._given("learned_depth"):
             number = isinstance(depth, float | int) and not isinstance(depth, bool)
             if not number or not 0 <= depth <= LARGEST_DEPTH:
                 raise self.fail(i, f"learned_depth: expected a number from 0 to 1e100, got {depth!r:.80}")
@@ -437,46 +491,52 @@ class CheckedRecords(RecordNames):
     def attached(self, orders: NDArray[np.int64]) -> NDArray[np.int64]:
         """`orders`, but for what tells another place among its siblings."""
         found = orders.copy()
-        for i, number in enumerate(self.fields.get("attached") or ()):
-            if number is None:
-                continue
-            if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < 2**62:
-                raise self.fail(i, f"attached: expected an integer of at least 0, got {number!r:.80}")
+        for i, number in self._given("attached"):
+            self._check_integer(i, "attached", number, 2**62)
             found[i] = number
         return found
+
+    def _given(self, name: str) -> Iterator[tuple[int, Any]]:
+        """Records of which this is said, and what."""
+        return ((i, value) for i, value in enumerate(self.fields.get(name) or ()) if value is not None)
+
+    def _integers(self, name: str, values: Sequence[Any], end: int) -> NDArray[np.int64]:
+        if set(map(type, values)) != {int} or min(values) < 0 or max(values) >= end:
+            for i, value in enumerate(values):
+                self._check_integer(i, name, value, end)
+        return np.array(values, np.int64)
+
+    def _check_integer(self, i: int, name: str, value: Any, end: int) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < end:
+            raise self.fail(i, f"{name}: expected an integer of at least 0, got {value!r:.80}")
 
     def _nothing(self, value: int) -> NDArray[np.int64]:
         return np.full(len(self.ids), value, np.int64)
 
     def parents(self) -> NDArray[np.int64]:
         """Position of each record's parent, -1 at a root."""
-        positions = np.full(len(self.ids), -1, np.int64)
-        for i, parent in enumerate(self.fields["parent"]):
-            if parent is None:
-                continue
-            at = self.index.get(parent) if isinstance(parent, str) else None
-            if at is None:
+        parents = self.fields["parent"]
+        if set(map(type, parents)) <= {str, type(None)}:
+            positions = list(map(self.index.get, parents, repeat(-1)))
+            if positions.count(-1) == parents.count(None):
+                return np.array(positions, np.int64)
+        for i, parent in enumerate(parents):
+            if parent is not None and not (isinstance(parent, str) and parent in self.index):
                 raise self.fail(i, f"its parent {parent!r:.80} is not in the file")
-            positions[i] = at
-        return positions
+        return np.array([-1 if parent is None else self.index[parent] for parent in parents], np.int64)
 
     def levels(self, parents: NDArray[np.int64]) -> NDArray[np.int32]:
         """Level of each record; a cycle is an error that names one of its members."""
-        above = parents.tolist()
-        levels = [-1] * len(above)
-        for start in range(len(above)):
-            chain, at = [], start
-            while at >= 0 and levels[at] == -1:
-                levels[at] = -2  # on the way up
-                chain.append(at)
-                at = above[at]
-            if at >= 0 and levels[at] == -2:
-                raise self.fail(at, "its chain of parents comes back to itself")
-            level = levels[at] if at >= 0 else -1
-            for member in reversed(chain):
-                level += 1
-                levels[member] = level
-        return np.array(levels, np.int32)
+        levels = np.empty(len(parents), np.int32)
+        i = _kernels.levels_below(parents, levels)
+        if i >= 0:
+            raise self.fail(i, "its chain of parents comes back to itself")
+        return levels
+
+
+def _are_plain_texts(values: Sequence[Any]) -> bool:
+    """Whether all are strings, and of ASCII, so that no character of them can be wrong."""
+    return set(map(type, values)) <= {str} and all(map(str.isascii, values))
 
 
 def _without_z(text: str) -> str:
@@ -485,24 +545,28 @@ def _without_z(text: str) -> str:
 
 def check_vectors(
     points: Floats, embeddings: NDArray[Any], records: RecordNames, store: Store, first: int = 0
-) -> None:
-    """Check the vectors of the records from `first` on."""
+) -> NDArray[np.bool_]:
+    """Check the vectors of the records from `first` on; which embeddings certainly are no zero vectors."""
     shape = (len(points), store.columns.dim)
+    squares: list[NDArray[Any]] = []
     for name, matrix in (("point", points), ("embedding", embeddings)):
         if matrix.shape != shape:
             raise ValueError(f"{records.where}: {name}s: expected vectors of {shape[1]}, got {matrix.shape}")
-        if np.isfinite(np.einsum("ij,ij->", matrix, matrix)):  # then every number is
+        squares.append(np.einsum("ij,ij->i", matrix, matrix))
+        if np.isfinite(squares[-1]).all():  # then every number is
             continue
         finite = np.isfinite(matrix).all(axis=1)
         if not finite.all():
             raise records.fail(first + int(np.argmin(finite)), f"{name} is not finite")
-    norms = np.sqrt(np.einsum("ij,ij->i", points, points))
+    norms = np.sqrt(squares[0])
     inside = norms < store.ball.radius
     if not inside.all():
         i = int(np.argmin(inside))
         raise records.fail(
             first + i, f"point has norm {norms[i]:.6g}, not inside the ball of radius {store.ball.radius:.6g}"
         )
+    has_length: NDArray[np.bool_] = squares[1] > 0
+    return has_length
 
 
 def directions_of(points: Floats, embeddings: NDArray[Any]) -> tuple[Floats, NDArray[np.bool_]]:

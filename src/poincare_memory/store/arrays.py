@@ -47,6 +47,16 @@ class RowOf(dict[str, int]):
         raise KeyError(f"unknown id {id!r:.80}")
 
 
+def span_of(rows: Rows) -> slice | None:
+    """The slice that is these rows, in their order; None where they are no such. A slice is several times faster."""
+    if len(rows) == 0:
+        return slice(0, 0)
+    first, last = int(rows[0]), int(rows[-1])
+    if last - first != len(rows) - 1 or not (rows[1:] > rows[:-1]).all():
+        return None
+    return slice(first, last + 1)
+
+
 def checked_reference(id: Any, name: str) -> Any:
     """An id to look up; a result or a record in its place, which no dict can look up, is an error that says so."""
     if type(id) is not str and not isinstance(id, Hashable):
@@ -190,14 +200,11 @@ class Arrays:
 
         The first batch of a store becomes the column itself, where it owns its memory.
         """
-        first, last = int(rows[0]), int(rows[-1])
         if len(self.embedding) == 0:
             owned = embeddings.flags.owndata and embeddings.flags.writeable
             self.embedding = embeddings if owned else embeddings.copy()
-            return
-        if len(rows) == 1:
-            self.embedding[first] = embeddings[0]
-        elif last - first == len(rows) - 1 and bool((rows[1:] > rows[:-1]).all()):
-            self.embedding[first : last + 1] = embeddings  # a slice, several times faster
+        elif len(rows) == 1:
+            self.embedding[int(rows[0])] = embeddings[0]
         else:
-            self.embedding[rows] = embeddings
+            span = span_of(rows)
+            self.embedding[rows if span is None else span] = embeddings

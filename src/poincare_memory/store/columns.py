@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
-from .arrays import LEAST_CAPACITY, MISSING, SCALARS, VECTORS, Arrays, RowOf, Rows
+from .arrays import LEAST_CAPACITY, MISSING, SCALARS, VECTORS, Arrays, RowOf, Rows, span_of
 from .changes import Change
 from .filtered_keys import FilteredKeys
 from .held_records import HeldRecords
@@ -71,7 +71,7 @@ class Columns(Arrays):
         self._live = np.arange(0, dtype=np.int32)
         self._live_count: int | None = 0  # None: `_live` is out of date
         self._compacted = False  # row numbers of memories may have changed
-        self._records = HeldRecords(self)
+        self._records = HeldRecords()
         self._meta_guard = threading.Lock()
         self._filtered: FilteredKeys | None = None  # once a filter asked for it
 
@@ -205,6 +205,7 @@ class Columns(Arrays):
         """The log is used up: its rows may be used again."""
         assert self.undo is not None
         self._free_rows.extend(self.undo.freed)
+        self.undo.end()
         self.undo = None
         if self.n == 0 and self.high_water:
             self.start_over()
@@ -268,9 +269,12 @@ class Columns(Arrays):
         metas: list[dict[str, Any] | None],
     ) -> None:
         """Names and contents of new rows."""
-        places = rows.tolist()
-        for row, id, text, meta in zip(places, ids, texts, metas, strict=True):
-            self.ids[row], self.texts[row], self.metas[row] = id, text, meta
+        places, span = rows.tolist(), span_of(rows)
+        if span is not None:
+            self.ids[span], self.texts[span], self.metas[span] = ids, texts, metas
+        else:
+            for row, id, text, meta in zip(places, ids, texts, metas, strict=True):
+                self.ids[row], self.texts[row], self.metas[row] = id, text, meta
         self.row_of.update(zip(ids, places, strict=True))
 
     def _changed_structure(self, rows: Rows) -> None:
@@ -426,7 +430,7 @@ class Columns(Arrays):
 
     def record(self, row: int) -> StoredRecord:
         """The live record of a row: the same object as long as somebody holds it."""
-        return self._records.of(row)
+        return self._records.of(self, row)
 
     def held_record(self, row: int) -> StoredRecord | None:
         """The record of a row if somebody holds it."""
@@ -438,7 +442,7 @@ class Columns(Arrays):
 
     def records(self, rows: Rows | Sequence[int]) -> list[StoredRecord]:
         """Live records of rows, which may repeat."""
-        return self._records.many(np.asarray(rows).tolist())
+        return self._records.many(self, np.asarray(rows).tolist())
 
     def change(self, record: StoredRecord, name: str, value: Any) -> None:
         """Write one field through a record (a removed record changes only itself)."""
@@ -499,7 +503,7 @@ class Columns(Arrays):
         self.undo = self.file = None
         self._live_count = self.n
         self._journal = deque(maxlen=JOURNAL_LENGTH)
-        self._records = HeldRecords(self)
+        self._records = HeldRecords()
         self._meta_guard = threading.Lock()
         self._filtered = None
 

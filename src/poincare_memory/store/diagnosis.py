@@ -26,7 +26,7 @@ from .live import DEFAULTS
 from .metadata import check_unicode, copy_metadata
 from .placement import place
 from .salvage import Broken, Unreadable
-from .sql import digest, digest_row, foreign_parts, is_store, refuse_computed
+from .sql import digest, foreign_parts, is_store, record_digest, refuse_computed
 from .standins import embedder_or_standin, policy_or_standin
 from .state import FORMAT_VERSION, LARGEST_DEPTH, SETTINGS
 
@@ -308,9 +308,8 @@ class _Examiner:
         noted = digests.pop(record["pos"], None)
         if noted is None:
             return
-        values = tuple(record[name] for name in salvage.FIELDS)
         try:
-            same = digest_row((*values, *extras.get(record["id"], NO_EXTRAS)))[1] == noted
+            same = record_digest(record, extras.get(record["id"], NO_EXTRAS)) == noted
         except TypeError:
             same = False
         if not same:

@@ -21,11 +21,11 @@ class HeldRecords:
     """Weak references by row.
 
     Dead ones are swept out now and then: a `WeakValueDictionary`, which does it one by one, costs a search
-    that returns ten records a third of its time.
+    that returns ten records a third of its time. The columns own this and not the other way round: a cycle would keep
+    all vectors of a store that nobody uses until the garbage collector comes by.
     """
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
+    def __init__(self) -> None:
         self._by_row: dict[int, weakref.ref[StoredRecord]] = {}
         self._sweep_at = LEAST_SWEEP
         self._guard = threading.Lock()
@@ -35,7 +35,7 @@ class HeldRecords:
         reference = self._by_row.get(row)
         return None if reference is None else reference()
 
-    def of(self, row: int) -> StoredRecord:
+    def of(self, columns: Columns, row: int) -> StoredRecord:
         """The record of a row, made where nobody holds one."""
         found = self.held(row)
         if found is not None:
@@ -43,15 +43,15 @@ class HeldRecords:
         with self._guard:
             found = self.held(row)
             if found is None:
-                found = StoredRecord.bind(self._columns, row)
+                found = StoredRecord.bind(columns, row)
                 self._by_row[row] = weakref.ref(found)
                 if len(self._by_row) >= self._sweep_at:
                     self._sweep()
             return found
 
-    def many(self, rows: list[int]) -> list[StoredRecord]:
+    def many(self, columns: Columns, rows: list[int]) -> list[StoredRecord]:
         """Records of rows, which may repeat: one turn of the guard for all."""
-        by_row, columns, bind = self._by_row, self._columns, StoredRecord.bind
+        by_row, bind = self._by_row, StoredRecord.bind
         found = []
         with self._guard:
             for row in rows:

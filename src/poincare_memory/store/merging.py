@@ -237,11 +237,11 @@ class Plan:
         columns.direction[rows] = direction[turned]
         columns.scan_direction[rows] = direction[turned]
         columns.directed[rows] = directed[turned]
-        self._set_embeddings(undo, old)
+        others = self._set_embeddings(undo, old)
         tops = np.concatenate([self.rows[self.is_new], rest, self._deeper_or_not(old)])
         below = self._set_levels(undo, tops)
         set_learned_depths(store, below, self._depths_of(below))
-        columns.moved(np.unique(np.concatenate([rows, below])).astype(np.int32))
+        columns.moved(np.unique(np.concatenate([rows, below, others])).astype(np.int32))
 
     def _deeper_or_not(self, old: NDArray[np.intp]) -> Rows:
         """Rows whose learnt depth is another, or is learnt no more."""
@@ -260,7 +260,8 @@ class Plan:
         depths[self.rows] = self.depths
         return depths[rows]
 
-    def _set_embeddings(self, undo: UndoLog, old: NDArray[np.intp]) -> None:
+    def _set_embeddings(self, undo: UndoLog, old: NDArray[np.intp]) -> Rows:
+        """Returns the rows of memories that were there and have another embedding now."""
         columns = self.columns
         new = np.flatnonzero(self.is_new)
         if len(new) and len(columns.embedding) == 0:
@@ -268,15 +269,17 @@ class Plan:
         elif len(new):
             columns.embedding[self.rows[new]] = self.embeddings[new]
         if len(old) == 0:
-            return
+            return np.empty(0, np.int32)
         differs = (columns.embedding[self.rows[old]] != self.found.embeddings[old]).any(axis=1)
         changed = old[differs]
-        if len(changed) == 0:
-            return
+        rows: Rows = self.rows[changed]
+        if len(rows) == 0:
+            return rows
         values = narrow_if_exact(self.found.embeddings[changed])
         columns.reserve(0, values.dtype)
-        undo.keep(self.rows[changed], ("embedding",))
-        columns.embedding[self.rows[changed]] = values
+        undo.keep(rows, ("embedding",))
+        columns.embedding[rows] = values
+        return rows
 
     def _set_levels(self, undo: UndoLog, tops: Rows) -> Rows:
         """Levels of these rows and all below them, which are returned."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .._core import _kernels
-from .archive import EXTRAS, FIELDS, Archive, Block, Floats, archive_of, empty_store, store_of
+from .archive import EXTRAS, FIELDS, Archive, Block, Floats, empty_store, store_of, written
 from .atomic import write_text
 from .sqlite import is_database, refuse_foreign
 from .standins import standin_embedder, standin_policy
@@ -36,8 +36,7 @@ def to_json(store: Store, path: str | os.PathLike[str] | None = None, indent: in
     """
     if path is not None:
         _refuse_foreign(Path(os.path.realpath(path)))
-    archive = archive_of(store)
-    text = _compact(archive) if indent is None else _indented(archive, indent)
+    text = written(store, _compact if indent is None else lambda archive: _indented(archive, indent))
     if path is not None:
         write_text(path, text)
     return text

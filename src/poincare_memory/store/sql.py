@@ -9,16 +9,20 @@ import contextlib
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, repeat
+from operator import lt
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import _kernels
 from .archive import EXTRAS, Floats
-from .digests import record_digest, settings_digest
+from .digests import record_digests, settings_digest
 from .schema import (
     CONFIGURED,
     DIGEST_TABLES,
@@ -35,7 +39,6 @@ READ_PATIENCE: Final = 10.0  # seconds to wait for a program that keeps a file l
 LOG_LENGTH: Final = 100_000  # entries of pm_change that are kept
 LOG_SLACK: Final = 20_000  # and how many more there may be before they are cut
 
-INSERT: Final = f"INSERT INTO records VALUES ({', '.join('?' * 12)})"
 # Columns of `records` that hold the fields of an archive, in the order of the archive's names.
 COLUMNS: Final = {
     "id": "id",
@@ -162,15 +165,24 @@ def seal(connection: sqlite3.Connection, positions: Iterable[int]) -> None:
     for pos in positions:
         row = connection.execute(f"{_LIVE} WHERE r.pos = ?", (pos,)).fetchone()
         if row is not None:
-            connection.execute(_PUT_DIGEST, digest_row(row))
+            _put_digests(connection, _columns_of([row]))
 
 
-def digest_row(row: Sequence[Any]) -> tuple[Any, ...]:
-    pos, *texts, count, accessed, meta, point, embedding = row[: len(_FIELDS)]
-    extras = row[len(_FIELDS) :]
-    if any(value is not None for value in extras):
-        meta = f"{meta} {extras}"
-    return pos, record_digest((*texts, meta), point, embedding), count, accessed
+def _put_digests(connection: sqlite3.Connection, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Note the digests of records, which are given as `_READ` names them."""
+    digests = {name: columns[name] for name in _UNDIGESTED} | {"digest": _digests_of(columns)}
+    _put(connection, "INSERT OR REPLACE INTO pm_digest", digests)
+
+
+def _digests_of(columns: Mapping[str, Sequence[Any]]) -> list[int]:
+    return record_digests([values for name, values in columns.items() if name not in _UNDIGESTED])
+
+
+def record_digest(record: Mapping[str, Any], extras: Sequence[Any]) -> int:
+    """Digest of one record, its fields named as those of an archive; `extras` are its values in pm_extra, if any."""
+    columns = {column: record[name] for name, column in COLUMNS.items()} | {**record}
+    values = [columns[name] for name in _RECORD if name not in _UNDIGESTED]
+    return record_digests([[value] for value in (*values, *extras)])[0]
 
 
 def _settings_digest(connection: sqlite3.Connection) -> int:
@@ -184,43 +196,58 @@ def insert(
     vectors: Iterable[tuple[NDArray[Any], NDArray[Any]]],
 ) -> None:
     """New rows of `records` and what belongs to them; `vectors` are blocks of points and embeddings."""
-    heads = zip(
-        positions,
-        *(fields[name] for name in COLUMNS if name != "meta"),
-        map(meta_text, fields["meta"]),
-        strict=True,
-    )
-    pairs = (
-        pair for points, embeddings in vectors for pair in zip(blobs(points), blobs(embeddings), strict=True)
-    )
-    rows = (head + pair for head, pair in zip(heads, pairs, strict=True))
-    extras = list(zip(*(fields[name] for name in EXTRAS), strict=True))
-    digests: list[tuple[Any, ...]] = []
-    connection.executemany(INSERT, _noting_digests(rows, extras, digests))
-    named = zip(fields["id"], fields["text"], extras, strict=True)
-    put_extras(connection, ((id, text, *extra) for id, text, extra in named if extra != _NO_EXTRA))
-    connection.executemany(_PUT_DIGEST, digests)
+    columns: dict[str, list[Any]] = {column: fields[name] for name, column in COLUMNS.items()}
+    columns |= {"pos": list(positions), "meta": list(map(meta_text, fields["meta"]))}
+    extras = _extras_of(fields)
+    start, digests = 0, list[int]()
+    for points, embeddings in vectors:
+        block = slice(start, start + len(points))
+        records = {name: values[block] for name, values in columns.items()}
+        records |= {"point": blobs(points), "embedding": blobs(embeddings)}
+        _put(connection, "INSERT INTO records", records)
+        records = {name: records[name] for name in _RECORD} | {
+            name: values[block] for name, values in extras.items()
+        }
+        digests += _digests_of(records)
+        start = block.stop
+    noted = {name: columns[name] for name in _UNDIGESTED} | {"digest": digests}
+    _put(connection, "INSERT OR REPLACE INTO pm_digest", noted)
+    if extras:
+        named = zip(fields["id"], fields["text"], *(fields[name] for name in EXTRAS), strict=True)
+        put_extras(connection, (row for row in named if row[2:] != _NO_EXTRA))
 
 
-def _noting_digests(
-    rows: Iterable[tuple[Any, ...]], extras: Iterable[tuple[Any, ...]], digests: list[tuple[Any, ...]]
-) -> Iterator[tuple[Any, ...]]:
-    """The rows as they are; the row of pm_digest that belongs to each is appended to `digests`."""
-    for row, extra in zip(rows, extras, strict=True):
-        joined = row if extra == _NO_EXTRA else (*row, digest(row[2]), *extra)
-        digests.append(digest_row(joined))
-        yield row
+def _extras_of(fields: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Columns of pm_extra for records that have any; none where no record has."""
+    extras = {name: fields[name] for name in EXTRAS}
+    if not any(map(_says_something, extras.values())):
+        return {}
+    rows = zip(fields["text"], *extras.values(), strict=True)
+    return {"text_digest": [None if row[1:] == _NO_EXTRA else digest(row[0]) for row in rows]} | extras
+
+
+def _says_something(values: Sequence[Any]) -> bool:
+    return values.count(None) < len(values)
+
+
+def _put(connection: sqlite3.Connection, verb: str, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Insert rows that are given as columns. One of nothing but NULL is left out: binding None takes long."""
+    said = {name: values for name, values in columns.items() if _says_something(values)}
+    if not said:  # no rows
+        return
+    statement = f"{verb} ({', '.join(said)}) VALUES ({', '.join('?' * len(said))})"
+    connection.executemany(statement, zip(*said.values(), strict=True))
 
 
 def meta_text(meta: dict[str, Any] | None) -> str:
     return json.dumps(meta, allow_nan=False) if meta else "{}"
 
 
-def blobs(matrix: NDArray[Any]) -> Iterator[memoryview]:
-    """Each row as little-endian float64 bytes."""
+def blobs(matrix: NDArray[Any]) -> list[bytearray]:
+    """Each row as little-endian float64 bytes; a bytearray, because Python's module takes long to bind others."""
     data = np.ascontiguousarray(matrix, "<f8").reshape(-1).data.cast("B")
     width = 8 * matrix.shape[1]
-    return (data[start : start + width] for start in range(0, len(data), width))
+    return [bytearray(data[start : start + width]) for start in range(0, len(data), width)]
 
 
 # --- format 1, read -----------------------------------------------------------------------------------
@@ -248,15 +275,27 @@ class Found:
         )
 
 
-_FIELDS: Final = ("pos", *COLUMNS.values(), "point", "embedding")
-_RECORD: Final = ", ".join(f"r.{name}" for name in _FIELDS)
+# What digests do not speak of, so that uses can be counted without them: pm_digest holds copies.
+_UNDIGESTED: Final = ("pos", "access_count", "last_accessed")
+_RECORD: Final = (
+    *_UNDIGESTED,
+    *(column for column in COLUMNS.values() if column not in _UNDIGESTED),
+    "point",
+    "embedding",
+)
+_SELECTED: Final = ", ".join(f"r.{name}" for name in _RECORD)
 _EXTRAS: Final = ", ".join(f"x.{name}" for name in EXTRAS)
-_EXTRA: Final = f"x.digest, {_EXTRAS}"
-_LIVE: Final = f"SELECT {_RECORD}, {_EXTRA} FROM records r LEFT JOIN pm_extra x ON x.id = r.id"
-_NOTED: Final = "SELECT pos, digest, access_count, last_accessed FROM pm_digest"
-_PUT_DIGEST: Final = "INSERT OR REPLACE INTO pm_digest VALUES (?, ?, ?, ?)"
+_LIVE: Final = f"SELECT {_SELECTED}, x.digest, {_EXTRAS} FROM records r LEFT JOIN pm_extra x ON x.id = r.id"
+_PLAIN: Final = f"SELECT {_SELECTED} FROM records r"
+_READ: Final = (*_RECORD, "text_digest", *EXTRAS)  # names of the columns that `_LIVE` selects
+_NOTED: Final = f"SELECT {', '.join((*_UNDIGESTED, 'digest'))} FROM pm_digest"
 _NO_EXTRA: Final = (None,) * len(EXTRAS)
-CHUNK: Final = 64  # records that are read before their size is counted
+BLOCK_BYTES: Final = 2**20  # of vectors that are read at once: they stay in the processor's cache
+
+
+def _columns_of(rows: Sequence[tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+    """Column by column what `_LIVE` or `_PLAIN` selected."""
+    return dict(zip(_READ, zip(*rows, strict=True), strict=False))
 
 
 def size(connection: sqlite3.Connection) -> int:
@@ -303,14 +342,18 @@ def read(
     extended = _has_extras(connection)
     if extended and guarded:
         _check_structure(connection, where, "'pm_extra'")  # the digests speak of records only
-    query = _LIVE if extended else f"SELECT {_RECORD} FROM records r"
+    query = _LIVE if extended and _any_extras(connection) else _PLAIN
     reading = _Reading(fields, dim, where, positions)
-    yield from reading.blocks(*_all_rows(connection, query, guarded, where))
+    yield from reading.blocks(*_all_rows(connection, query, dim, guarded, where))
 
 
 def _has_extras(connection: sqlite3.Connection) -> bool:
     made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'pm_extra'").fetchone()
     return made is not None and made[0] == LIVE_TABLES["pm_extra"]
+
+
+def _any_extras(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM pm_extra LIMIT 1").fetchone() is not None
 
 
 def read_live(
@@ -319,7 +362,7 @@ def read_live(
     """All records of a live file, or those with these ids that there are."""
     if ids is None:
         _check_structure(connection, where, "'pm_extra'")
-        return _found(*_all_rows(connection, _LIVE, True, where), dim, where)
+        return _found(*_all_rows(connection, _LIVE, dim, True, where), dim, where)
     rows = []
     for id in ids:
         rows += connection.execute(f"{_LIVE} WHERE r.id = ?", (id,)).fetchall()
@@ -331,13 +374,14 @@ def read_live(
 
 
 def _all_rows(
-    connection: sqlite3.Connection, query: str, guarded: bool, where: str
+    connection: sqlite3.Connection, query: str, dim: int, guarded: bool, where: str
 ) -> tuple[Iterator[list[tuple[Any, ...]]], _Digests]:
     noted: Iterator[tuple[Any, ...]] = iter(())
     if guarded:
         verify_settings(connection, where)
         noted = connection.execute(f"{_NOTED} ORDER BY pos")
-    return _size_limited(connection, f"{query} ORDER BY r.pos", where), _Digests(noted, where)
+    most = min(max(BLOCK_BYTES // (16 * dim), 1), 1024)
+    return _size_limited(connection, f"{query} ORDER BY r.pos", most, where), _Digests(noted, where)
 
 
 def refuse_computed(connection: sqlite3.Connection, where: str) -> None:
@@ -361,21 +405,24 @@ def verify_settings(connection: sqlite3.Connection, where: str) -> None:
         raise ValueError(f"{where}: damaged: config does not match its digest")
 
 
-def _size_limited(connection: sqlite3.Connection, query: str, where: str) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows, some at a time.
+def _size_limited(
+    connection: sqlite3.Connection, query: str, most: int, where: str
+) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows, up to so many at a time.
 
     A file cannot hold more than its size: what a hostile one makes out of nothing (a long default value for
     columns that its rows do not have, pages that many rows share) ends the reading, not the memory.
     """
     left = 2 * size(connection)  # a database in UTF-16 may be read as longer UTF-8
     cursor = connection.execute(query)
-    while chunk := cursor.fetchmany(CHUNK):
-        for column in zip(*chunk, strict=True):
-            with contextlib.suppress(TypeError):  # numbers have no length
-                left -= sum(map(len, filter(None, column)))
+    while True:
+        rows, taken = _kernels.take_rows(cursor, most, left)
+        left -= taken
         if left < 0:
             raise _too_large(where)
-        yield chunk
+        if not rows:
+            return
+        yield rows
 
 
 class _Digests:
@@ -386,40 +433,51 @@ class _Digests:
 
     def __init__(self, noted: Iterator[tuple[Any, ...]], where: str) -> None:
         self._noted = noted
+        self._waiting: list[tuple[Any, ...]] = []  # noted, and their records not read yet
         self._where = where
         self._last: int | None = None  # pos of the record before
-        self._next = self._following(None)
 
-    def _following(self, before: int | None) -> tuple[Any, ...] | None:
-        noted = next(self._noted, None)
-        if noted is not None:
-            self._check_order(before, noted[0], "pm_digest")
-        return noted
+    def verify(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """`columns` hold the next records."""
+        self._check_order(self._last, columns["pos"], "records")
+        self._last = columns["pos"][-1]
+        found = list(zip(*(columns[name] for name in _UNDIGESTED), _digests_of(columns), strict=True))
+        self._waiting += islice(self._noted, max(0, len(found) - len(self._waiting)))
+        if self._waiting == found:
+            self._waiting = []
+        else:
+            self._compare_each(found, columns["id"])
 
-    def _check_order(self, before: int | None, pos: Any, table: str) -> None:
-        if type(pos) is not int or (before is not None and pos <= before):
-            raise ValueError(f"{self._where}: damaged: {table}.pos does not order its table ({pos!r:.80})")
-
-    def verify(self, rows: list[tuple[Any, ...]]) -> None:
-        for row in rows:
-            self._check_order(self._last, row[0], "records")
-            self._last = row[0]
-            if self._next is None or self._next[0] > row[0]:
+    def _compare_each(self, found: Sequence[tuple[Any, ...]], ids: Sequence[Any]) -> None:
+        self._check_order(None, [row[0] for row in self._waiting], "pm_digest")
+        waiting = deque(self._waiting)
+        for row, id in zip(found, ids, strict=True):
+            if not waiting or waiting[0][0] > row[0]:
                 continue
-            if self._next[0] < row[0]:
-                self.finish()
-            try:
-                same = self._next == digest_row(row)
-            except TypeError:  # a vector that is none
-                same = False
-            if not same:
-                raise self._damaged(f"record {row[1]!r:.80} at position {row[0]} does not match its digest")
-            self._next = self._following(row[0])
+            if waiting[0][0] < row[0]:
+                raise self._lost(waiting[0][0])
+            if waiting.popleft() != row:
+                raise self._damaged(f"record {id!r:.80} at position {row[0]} does not match its digest")
+        self._waiting = list(waiting)
+
+    def _check_order(self, before: int | None, positions: Sequence[Any], table: str) -> None:
+        known = set(map(type, positions)) == {int} and (before is None or before < positions[0])
+        if known and all(map(lt, positions, positions[1:])):
+            return
+        for pos in positions:
+            if type(pos) is not int or (before is not None and pos <= before):
+                raise ValueError(
+                    f"{self._where}: damaged: {table}.pos does not order its table ({pos!r:.80})"
+                )
+            before = pos
 
     def finish(self) -> None:
         """After the last record."""
-        if self._next is not None:
-            raise self._damaged(f"the record at position {self._next[0]} is missing")
+        for pos, *_ in chain(self._waiting, self._noted):
+            raise self._lost(pos)
+
+    def _lost(self, pos: Any) -> ValueError:
+        return self._damaged(f"the record at position {pos!r:.80} is missing")
 
     def _damaged(self, message: str) -> ValueError:
         return ValueError(
@@ -442,38 +500,51 @@ class _Reading:
     def blocks(
         self, chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests | None
     ) -> Iterator[tuple[Floats, Floats]]:
-        width = len(_FIELDS)
         for chunk in chunks:
             if not chunk:
                 continue
+            columns = _columns_of(chunk)
             if digests is not None:
-                digests.verify(chunk)  # while its bytes are in the processor's cache
+                digests.verify(columns)  # while its bytes are in the processor's cache
             first = len(self.positions)
-            positions, *values = list(zip(*chunk, strict=True))[:width]
-            self.positions += positions
-            points, embeddings = values.pop(-2), values.pop()
-            for name, column in zip(COLUMNS, values, strict=True):
+            self.positions += columns["pos"]
+            for name, column in COLUMNS.items():
                 self.fields[name] += (
-                    (_meta(text, i, self._where) for i, text in enumerate(column, first))
-                    if name == "meta"
-                    else column
+                    self._metas(columns["meta"], first) if name == "meta" else columns[column]
                 )
-            if len(chunk[0]) > width:
-                for row in chunk:
-                    for name, value in zip(EXTRAS, _extra_of(row), strict=True):
-                        self.fields[name].append(value)
-            yield self._matrix(points, "point", first), self._matrix(embeddings, "embedding", first)
+            if "text_digest" in columns:
+                self._add_extras(columns)
+            yield (
+                self._matrix(columns["point"], "point", first),
+                self._matrix(columns["embedding"], "embedding", first),
+            )
         if digests is not None:
             digests.finish()
 
+    def _metas(self, texts: Sequence[Any], first: int) -> Iterable[Any]:
+        if texts.count("{}") == len(texts):
+            return repeat(None, len(texts))
+        return (_meta(text, i, self._where) for i, text in enumerate(texts, first))
+
+    def _add_extras(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        """The `EXTRAS` of each record, where they were written for it as it is."""
+        written = [
+            noted is not None and noted == digest(text)
+            for noted, text in zip(columns["text_digest"], columns["text"], strict=True)
+        ]
+        for name in EXTRAS:
+            values = zip(written, columns[name], strict=True)
+            self.fields[name] += (value if holds else None for holds, value in values)
+
     def _matrix(self, blobs: Sequence[Any], name: str, first: int) -> Floats:
         width = 8 * self._dim
-        for i, blob in enumerate(blobs, first):
-            if not isinstance(blob, bytes) or len(blob) != width:
-                found = f"{len(blob)} bytes" if isinstance(blob, bytes) else type(blob).__name__
-                raise ValueError(
-                    f"{self._where}: record {i}: {name}: expected {width} bytes of float64, got {found}"
-                )
+        if set(map(type, blobs)) != {bytes} or set(map(len, blobs)) != {width}:
+            for i, blob in enumerate(blobs, first):
+                if not isinstance(blob, bytes) or len(blob) != width:
+                    found = f"{len(blob)} bytes" if isinstance(blob, bytes) else type(blob).__name__
+                    raise ValueError(
+                        f"{self._where}: record {i}: {name}: expected {width} bytes of float64, got {found}"
+                    )
         return np.frombuffer(b"".join(blobs), "<f8").astype(np.float64, copy=False).reshape(-1, self._dim)
 
 
@@ -482,12 +553,6 @@ def _found(chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests | None, di
     blocks = [(np.empty((0, dim)), np.empty((0, dim))), *reading.blocks(chunks, digests)]
     points, embeddings = (np.concatenate(matrices) for matrices in zip(*blocks, strict=True))
     return Found(reading.positions, reading.fields, points, embeddings)
-
-
-def _extra_of(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The `EXTRAS` of a record, where they were written for it as it is."""
-    text_digest, *extra = row[len(_FIELDS) :]
-    return tuple(extra) if text_digest is not None and text_digest == digest(row[2]) else _NO_EXTRA
 
 
 def digest(text: Any) -> int:
@@ -626,14 +691,15 @@ _BEGAN: Final = "(SELECT max(h.replaced) FROM pm_history h WHERE h.pos = r.pos)"
 def put_versions(connection: sqlite3.Connection, positions: Iterable[int], moment: int) -> None:
     """Note these records as they are, for they are about to be replaced."""
     connection.executemany(
-        f"INSERT INTO pm_history SELECT NULL, {_RECORD}, {_EXTRAS}, {_BEGAN}, ? "
+        f"INSERT INTO pm_history ({', '.join((*_RECORD, *EXTRAS))}, began, replaced) "
+        f"SELECT {_SELECTED}, {_EXTRAS}, {_BEGAN}, ? "
         "FROM records r LEFT JOIN pm_extra x ON x.id = r.id WHERE r.pos = ?",
         ((moment, pos) for pos in positions),
     )
 
 
 _VERSION: Final = (
-    f"SELECT {', '.join(f'h.{name}' for name in (*_FIELDS, *EXTRAS))}, h.began, h.replaced FROM pm_history h"
+    f"SELECT {', '.join(f'h.{name}' for name in (*_RECORD, *EXTRAS))}, h.began, h.replaced FROM pm_history h"
 )
 
 
@@ -669,9 +735,9 @@ def update_versions(connection: sqlite3.Connection, rows: Iterable[tuple[Any, An
 def _versions(
     rows: Iterable[tuple[Any, ...]], dim: int, where: str
 ) -> tuple[Found, list[tuple[int | None, int]]]:
-    width, spans, chunk = len(_FIELDS), [], []
+    width, text, spans, chunk = len(_RECORD), _RECORD.index("text"), [], []
     for row in rows:
-        chunk.append((*row[:width], digest(row[2]), *row[width:-2]))
+        chunk.append((*row[:width], digest(row[text]), *row[width:-2]))
         spans.append((row[-2], row[-1]))
     return _found([chunk], None, dim, where), spans
 

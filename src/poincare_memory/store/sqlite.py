@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import sql
-from .archive import Archive, archive_of, store_of
+from .archive import Archive, store_of, written
 from .atomic import is_special, replacing
 from .errors import StoreBusyError, StoreReadError, StoreWriteError
 
@@ -40,7 +40,10 @@ def save(store: Store, path: str | os.PathLike[str]) -> None:
     if live is not None and live.is_at(target):  # its own file: all is there but what waits to be counted
         live.flush(store.columns)
         return
-    archive = archive_of(store)
+    written(store, lambda archive: _replace(target, archive))
+
+
+def _replace(target: Path, archive: Archive) -> None:
     with replacing(target) as temporary:
         try:
             with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as connection:

@@ -197,6 +197,11 @@ class UndoLog:
         else:
             columns.changed()
 
+    def end(self) -> None:
+        """No more steps are taken back: let go of what they keep, which this log is part of."""
+        self._steps.clear()
+        self._metas.clear()
+
 
 class FreedRows:
     """Everything about rows that are about to be freed, but for vectors, which stay where they are."""
