@@ -243,5 +243,24 @@ def test_an_embedder_whose_length_changed_is_named_and_changes_nothing() -> None
 def test_a_new_live_store_has_the_defaults_of_a_memory() -> None:
     parameters = inspect.signature(Memory).parameters
     assert {name: parameters[name].default for name in DEFAULTS} == DEFAULTS
-    not_in_files = {"embedder", "decay", "clock", "lexical_coef"}
+    not_in_files = {"embedder", "decay", "clock"}
     assert set(parameters) - set(DEFAULTS) == not_in_files
+
+
+def test_the_weight_of_words_is_kept_in_files_and_json(tmp_path: Path) -> None:
+    path, saved = tmp_path / "live.db", tmp_path / "saved.db"
+    with Memory.open(path, lexical_coef=0.5) as mem:
+        mem.add("tea")
+        mem.save(saved)
+        assert Memory.from_json(mem.to_json()).lexical_coef == 0.5
+    assert Memory.load(saved).lexical_coef == Memory.load(path).lexical_coef == 0.5
+    with Memory.open(path) as mem, Memory.open(path, lexical_coef=0.5) as other:
+        assert mem.lexical_coef == 0.5
+        other.lexical_coef = 0.25
+        assert len(mem) == 1  # a look at the file
+        assert mem.lexical_coef == 0.25
+        with pytest.raises(ValueError, match=r"lexical_coef=0\.25"):
+            Memory.open(path, lexical_coef=0.5)
+        mem.lexical_coef = 0.0
+    assert Memory.load(path).lexical_coef == 0.0
+    assert "lexical_coef" not in Memory().to_json()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,8 @@ _UNSPACED: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[^\W_]+")
 MOST_WORDS: Final = 256  # of a query; SQLite limits the depth of an expression
+APPLICATION: Final = 0x706D7764  # "pmwd": tells our files from others'
+WORDS_VERSION: Final = 1  # of what is done to words before they are stored
 TOKENIZER: Final = "porter unicode61 remove_diacritics 2"
 
 
@@ -25,10 +28,17 @@ class WordTable:
 
     Words are folded (case, diacritics) and stemmed (Porter, English). Not for several threads at once.
 
+    Parameters
+    ----------
+    file : path, optional
+        Where the table lives, alone with it; in memory by default.
+
     Raises
     ------
     ImportError
         Where Python's SQLite was built without FTS5.
+    sqlite3.Error
+        Where `file` is in use, no table of words, or cannot be written.
 
     Examples
     --------
@@ -40,18 +50,50 @@ class WordTable:
     [0]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, file: str | os.PathLike[str] | None = None) -> None:
         import sqlite3
 
-        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        where = ":memory:" if file is None else os.fspath(file)
+        self._connection = sqlite3.connect(where, timeout=0, isolation_level=None, check_same_thread=False)
         try:
+            if file is not None and self._prepare_file():
+                return
             self._connection.execute(f"CREATE VIRTUAL TABLE words USING fts5(text, tokenize='{TOKENIZER}')")
         except sqlite3.OperationalError as error:
             self._connection.close()
+            if "fts5" not in str(error):
+                raise
             raise ImportError(
                 f"lexical_coef needs SQLite with FTS5, which this Python's SQLite {sqlite3.sqlite_version} lacks "
                 f"({error}); use a Python whose sqlite3 has it, or lexical_coef=0"
             ) from error
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare_file(self) -> bool:
+        """Whether the table is there already; one of another kind is emptied."""
+        import sqlite3
+
+        run = self._connection.execute
+        run("PRAGMA locking_mode = EXCLUSIVE")
+        found = run("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+        (kind,), (version,) = run("PRAGMA application_id").fetchone(), run("PRAGMA user_version").fetchone()
+        if found and kind != APPLICATION:
+            raise sqlite3.DatabaseError("another application's database")
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = NORMAL")
+        if found and version == WORDS_VERSION:
+            return True
+        run(f"PRAGMA application_id = {APPLICATION}")
+        run(f"PRAGMA user_version = {WORDS_VERSION}")
+        if found:
+            run("DROP TABLE words")
+        return False
+
+    def texts(self) -> Iterator[tuple[int, str]]:
+        """Every row and its text, as `spaced` gives it."""
+        return self._connection.execute("SELECT rowid, text FROM words")
 
     def put(self, rows: Iterable[tuple[int, str]]) -> None:
         """Add texts; a row must not be there."""
@@ -70,20 +112,26 @@ class WordTable:
             self._connection.execute("ROLLBACK")
             raise
 
-    def scores(self, query: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def scores(self, query: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Rows with a word of the query, ascending, and their BM25 scores, larger for a better match."""
         expression = match_expression(query)
         if not expression:
-            return np.zeros(0, np.int32), np.zeros(0)
+            return np.zeros(0, np.int64), np.zeros(0)
         found = self._connection.execute(
             "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? ORDER BY rowid", (expression,)
         ).fetchall()
         pairs = np.array(found, dtype=np.float64).reshape(-1, 2)
-        return pairs[:, 0].astype(np.int32), np.ascontiguousarray(pairs[:, 1])
+        return pairs[:, 0].astype(np.int64), np.ascontiguousarray(pairs[:, 1])
 
     def close(self) -> None:
-        """Let the memory go."""
+        """Let the memory, or the file, go."""
         self._connection.close()
+
+    def abandon(self) -> None:
+        """Never close it, not even at exit."""
+        import ctypes
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
 
 
 def spaced(text: str) -> str:

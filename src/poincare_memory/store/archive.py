@@ -46,6 +46,8 @@ SETTINGS_IN_FILES = (
     "time_coef",
     "depth_bias",
 )
+# What format 1 does not know and its readers pass over; left out where it is this.
+SETTINGS_OF_OURS = {"lexical_coef": 0.0}
 # Fields of a record but for the vectors, as both containers name them.
 FIELDS = (
     "id",
@@ -225,6 +227,11 @@ def config_of(store: Store) -> dict[str, Any]:
         "curvature": store.ball.c,
         "dim": store.columns.dim,
         **{name: getattr(store, name) for name in SETTINGS_IN_FILES},
+        **{
+            name: getattr(store, name)
+            for name, usual in SETTINGS_OF_OURS.items()
+            if getattr(store, name) != usual
+        },
         "embedder": embedder_spec(store.embedder),
         "decay": policy_spec(store.decay),
     }
@@ -236,13 +243,18 @@ def take_settings(store: Store, config: Mapping[str, Any], where: str, keep_deca
         if config.get(name) != fixed:
             raise ValueError(f"{where}: config: {name} is {config.get(name)!r} by now, expected {fixed!r}")
     try:
-        checked = {name: SETTINGS[name](name, config.get(name)) for name in SETTINGS_IN_FILES}
+        told = {name: config.get(name) for name in SETTINGS_IN_FILES} | _of_ours(config)
+        checked = {name: SETTINGS[name](name, value) for name, value in told.items()}
         if not keep_decay:
             checked["decay"] = policy_from_spec(config.get("decay", {"type": "none"}))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: config: {error}") from error
     for name, value in checked.items():
         setattr(store, name, value)
+
+
+def _of_ours(config: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: config.get(name, usual) for name, usual in SETTINGS_OF_OURS.items()}
 
 
 def parse_instant(text: Any) -> int:
@@ -374,6 +386,7 @@ def empty_store(
             decay=policy_from_spec(config.get("decay", {"type": "none"})) if decay is None else decay,
             clock=utcnow if clock is None else clock,
             **{name: config[name] for name in SETTINGS_IN_FILES},
+            **_of_ours(config),
         )
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: config: {error}") from error

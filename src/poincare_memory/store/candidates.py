@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from .columns import Columns
     from .requests import Request
     from .state import Store
+
+
+_making_words = threading.Lock()
 
 
 def competing(store: Store, request: Request) -> Candidates:
@@ -159,7 +163,8 @@ def add_words(store: Store, candidates: Candidates, query: str | None, coefficie
     if coefficient == 0 or query is None or candidates.count == 0:
         return
     if store.words is None:
-        store.words = StoreWords()
+        with _making_words:
+            store.words = store.words or StoreWords()
     rows, scores = store.words.scores(store.columns, query)
     positions = rows
     if candidates.rows is not None:

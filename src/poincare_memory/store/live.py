@@ -21,7 +21,7 @@ from ..retrieval.cones import DEFAULT_K
 from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
 from . import sql
-from .archive import SETTINGS_IN_FILES, config_of, embedder_of, empty_store, fill
+from .archive import SETTINGS_OF_OURS, config_of, embedder_of, empty_store, fill
 from .connections import refuse_orphaned
 from .errors import StoreBusyError, StoreWriteError
 from .identity import EMBEDDER, Identity, difference, from_text, identity_of, to_text
@@ -46,6 +46,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     "metric": "shell",
     "time_coef": 1.0,
     "depth_bias": 0.0,
+    **SETTINGS_OF_OURS,
 }
 
 
@@ -234,5 +235,5 @@ def _compare_settings(store: Store, settings: Mapping[str, Any], where: str) -> 
         else:
             wanted, used = SETTINGS[name](name, value), getattr(store, name)
         if wanted != used:
-            change = f"; set mem.{name} to change it" if name in SETTINGS_IN_FILES else ""
+            change = f"; set mem.{name} to change it" if name != "curvature" else ""
             raise ValueError(f"{where}: this store was made with {name}={used!r}, not {value!r}{change}")

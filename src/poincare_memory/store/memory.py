@@ -94,7 +94,7 @@ class Memory(AsyncTwins):
     clock : callable, optional
         Returns "now" as a `datetime` (naive: UTC); the system's time by default.
     lexical_coef : float, default 0.0
-        What the best match of the query's words (BM25) adds to its score; see `search`. Files do not hold it.
+        What the best match of the query's words (BM25) adds to its score; see `search`.
 
     Raises
     ------
@@ -1178,7 +1178,6 @@ class Memory(AsyncTwins):
         history: bool = False,
         reembed: bool = False,
         progress: Progress = None,
-        lexical_coef: float = 0.0,
         **settings: Any,
     ) -> Memory:
         """A memory that lives in a file: what an edit returned from, is on disk.
@@ -1205,8 +1204,6 @@ class Memory(AsyncTwins):
             (power loss), at the price of waiting for the disk in every edit; "off": neither is promised.
         busy_timeout : float, default 5.0
             Seconds that an edit waits while other processes write.
-        lexical_coef : float, default 0.0
-            As in `Memory`, of this memory: the file does not hold it.
         history : bool, default False
             From now on keep what memories were before they were changed or removed, for `history` and
             ``search(as_of=...)``. A file that does so goes on doing it.
@@ -1218,7 +1215,7 @@ class Memory(AsyncTwins):
             are done and how many there are.
         **settings
             Of a new store: curvature, base_depth, depth_step, inherit, cone_constrained, cone_k, metric,
-            time_coef, depth_bias, as in `Memory`. For a store that exists they must be those it has.
+            time_coef, depth_bias, lexical_coef, as in `Memory`. For a store that exists they must be those it has.
 
         Raises
         ------
@@ -1242,7 +1239,6 @@ class Memory(AsyncTwins):
         """
         from . import live
 
-        words = SETTINGS["lexical_coef"]("lexical_coef", lexical_coef)
         store = live.open_store(
             path,
             embedder=embedder,
@@ -1256,7 +1252,6 @@ class Memory(AsyncTwins):
             progress=progress,
             settings=settings,
         )
-        store.lexical_coef = words
         return cls._of(store)
 
     def transaction(self) -> AbstractContextManager[None]:

@@ -12,7 +12,7 @@ from ..embed.specs import embedder_spec
 from ..temporal.instants import optional_iso
 from ..temporal.specs import policy_spec
 from . import sql
-from .archive import EXTRAS, SETTINGS_IN_FILES, fields_of
+from .archive import EXTRAS, SETTINGS_IN_FILES, SETTINGS_OF_OURS, fields_of
 from .placement import points
 from .undo import BORN, COUNTS, EMBEDDING, EXTRA, PARENT, POINT, VALUES
 
@@ -57,7 +57,8 @@ def persist(
 
 
 def _config(settings: Mapping[str, Any]) -> dict[str, Any]:
-    config = {name: value for name, value in settings.items() if name in SETTINGS_IN_FILES}
+    held = {*SETTINGS_IN_FILES, *SETTINGS_OF_OURS}
+    config = {name: value for name, value in settings.items() if name in held}
     if "decay" in settings:
         config["decay"] = policy_spec(settings["decay"])
     if "embedder" in settings:

@@ -103,7 +103,7 @@ class Store:
     metric: Metric
     time_coef: float
     depth_bias: float
-    lexical_coef: float  # of searches; files do not hold it
+    lexical_coef: float
     decay: DecayPolicy
     clock: Callable[[], datetime]
 
@@ -177,6 +177,8 @@ class Store:
         if self.columns.file is None:
             self.columns.file = ClosedFile()
         self.columns.file.close(self.columns)
+        if self.words is not None:
+            self.words.close()
 
     def keeps_versions(self) -> bool:
         """Whether what memories were before can be told."""
