@@ -14,6 +14,15 @@ settings.register_profile("suite", deadline=None)
 settings.load_profile("suite")
 
 
+LONGEST = 3600  # seconds of a long test; others have the suite's timeout
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LONGEST))
+
+
 @pytest.fixture(scope="session")
 def reference() -> Iterator[Reference]:
     """A worker with the reference imported. Fails, and does not skip, where it cannot be installed."""

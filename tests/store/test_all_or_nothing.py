@@ -6,6 +6,7 @@ import copy
 import pickle
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -272,6 +273,24 @@ def test_deepcopy_and_pickle_are_independent() -> None:
     twin.get("3").meta["i"].append(4)
     assert mem.get("3").meta == {"i": [3]}
     assert state(copy.deepcopy(mem)) == state(mem)
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_shallow_copy_is_independent_too(tmp_path: Path, live: bool) -> None:
+    mem = Memory.open(tmp_path / "m.db", embedder=HASHING) if live else Memory(HASHING)
+    mem.add("green tea", id="tea", meta={"i": [3]})
+    mem.add("tax", id="tax", parent="tea")
+    mem.remove("tax")
+    twin = copy.copy(mem)
+    assert twin.embedder is mem.embedder
+    twin.add("only here", id="here", parent="tea")
+    twin.get("tea").meta["i"].append(4)
+    twin.update("tea", text="black tea")
+    assert (mem.ids, mem.get("tea").text, mem.get("tea").meta) == (["tea"], "green tea", {"i": [3]})
+    twin.close()
+    mem.add("only there", id="there")
+    assert mem.search("green tea", k=1)[0].id == "tea"
+    mem.close()
 
 
 def test_pickle_keeps_everything() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
@@ -1276,6 +1277,13 @@ class Memory(AsyncTwins):
         Whatever is called afterwards raises `StoreClosedError`, but for `close`, which does nothing then.
         """
         self._store.close()
+
+    def __copy__(self) -> Memory:
+        """A memory of its own, without a file; embedder, policy and clock are shared."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        twin._store = copy.copy(self._store)
+        return twin
 
     def __enter__(self) -> Memory:
         return self

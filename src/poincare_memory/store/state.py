@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -201,6 +202,15 @@ class Store:
     def depth_of_level(self, level: int) -> float:
         """Hyperbolic radius of a level: ``base_depth + level * depth_step``."""
         return self.base_depth + level * self.depth_step
+
+    def __copy__(self) -> Store:
+        """A store in memory of its own; embedder, policy and clock are shared."""
+        twin = Store.__new__(Store)
+        state = self.__getstate__()
+        metas = state["columns"]["metas"]
+        metas[:] = [copy.deepcopy(meta) if meta else None for meta in metas]
+        twin.__setstate__(state)
+        return twin
 
     def __getstate__(self) -> dict[str, Any]:
         with self.lock.read():
