@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BUILD_DIR := build/$(notdir $(VENV))
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake src -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: demo test test-long sanitize test-asan test-all-pythons lint lint-rules lint-format lint-types lint-native format bench build clean
+.PHONY: demo test test-long sanitize test-asan test-all-pythons lint lint-rules lint-format lint-types lint-native format docs bench build clean
 
 demo: $(VENV)/.package
 	$(BIN)/poincare-memory demo -o demo
@@ -54,6 +54,11 @@ format: $(VENV)/.lint-tools
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/clang-format -i src/_core/*.hpp src/_core/*.cpp tests/native/cpp/*.hpp tests/native/cpp/*.cpp
+
+# The documentation, into build/site; its figures are drawn first.
+docs: $(VENV)/.package $(VENV)/.docs-tools
+	for figure in docs/figures/*.py; do $(BIN)/python $$figure || exit 1; done
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.package $(VENV)/.bench-tools
 	$(BIN)/asv machine --yes
