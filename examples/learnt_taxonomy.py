@@ -94,9 +94,8 @@ def main() -> None:
         print(f"{name:10}  MAP {quality.mean_average_precision:.3f}  mean rank {quality.mean_rank:.2f}")
 
     mem = Memory.from_hierarchy(points, tree_of_dag(edges), texts=found.texts, metric="hyperbolic")
-    print(
-        f"depth of the roots {min(map(mem.depth, mem.ids)):.1f}, of the deepest leaf {max(map(mem.depth, mem.ids)):.1f}"
-    )
+    depths = [mem.depth(id) for id in mem.ids]
+    print(f"depth of the roots {min(depths):.1f}, of the deepest leaf {max(depths):.1f}")
     node = "tiger" if "tiger" in mem else mem.ids[len(mem) // 2]
     near = mem.search(mem.get(node).text, k=4, query_depth=mem.depth(node))
     print(f"near {node}: {[hit.id for hit in near if hit.id != node]}; above it: {mem.ancestors(node)}")

@@ -1,8 +1,8 @@
 """The examples in Markdown pages: found, run, and compared with the output that the page shows.
 
 A page is one session in an empty folder: its Python blocks share their names, its shell blocks the files. A ``text``
-block right after one is its output; ``...`` in it stands for anything. ``python pages.py --write PAGE ...`` fills in what
-is shown.
+block right after one is its output; ``...`` in it stands for anything. ``python pages.py --write PAGE ...`` fills in
+what is shown.
 """
 
 from __future__ import annotations
