@@ -239,8 +239,8 @@ def demo(show: Callable[..., Page]) -> Page:
 
 
 @pytest.fixture
-def ask(page: Page, tmp_path: Path) -> Callable[..., Any]:
-    """Calls a function of the inspector's own modules: ``ask("cone", "halfAperture", 1.0, 1.0, 0.1)``."""
+def asking(page: Page, tmp_path: Path) -> Callable[[str], Callable[..., Any]]:
+    """Runs a script among the inspector's own modules; what it leaves in ``window.ask`` can be called."""
     from importlib.resources import files
 
     from poincare_memory.viz.bundle import bundle
@@ -251,17 +251,30 @@ def ask(page: Page, tmp_path: Path) -> Callable[..., Any]:
         for entry in folder.iterdir()
         if entry.name.endswith(".js")
     }
-    opened: list[tuple[str, str]] = []
+
+    def asking(source: str) -> Callable[..., Any]:
+        script = bundle(sources | {"ask": source}, "ask")
+        (tmp_path / "ask.html").write_text(
+            f'<meta charset="utf-8"><link rel="icon" href="data:,"><script type="module">{script}</script>',
+            encoding="utf-8",
+        )
+        page.open(tmp_path / "ask.html")
+        return lambda *arguments: page.run("return window.ask(...arguments)", *arguments)
+
+    return asking
+
+
+@pytest.fixture
+def ask(asking: Callable[[str], Callable[..., Any]]) -> Callable[..., Any]:
+    """Calls an exported function of a module: ``ask("cone", "halfAperture", 1.0, 1.0, 0.1)``."""
+    opened: dict[tuple[str, str], Callable[..., Any]] = {}
 
     def ask(module: str, function: str, *arguments: object) -> Any:
-        if opened != [(module, function)]:
-            asking = f'import {{ {function} }} from "./{module}.js";\nwindow.ask = {function};\n'
-            script = bundle(sources | {"ask": asking}, "ask")
-            (tmp_path / "ask.html").write_text(
-                f'<link rel="icon" href="data:,"><script type="module">{script}</script>'
+        if (module, function) not in opened:
+            opened.clear()  # one page at a time
+            opened[module, function] = asking(
+                f'import {{ {function} }} from "./{module}.js";\nwindow.ask = {function};\n'
             )
-            page.open(tmp_path / "ask.html")
-            opened[:] = [(module, function)]
-        return page.run("return window.ask(...arguments)", *arguments)
+        return opened[module, function](*arguments)
 
     return ask

@@ -217,26 +217,17 @@ def test_the_slider_weighs_as_python_does(policy, show) -> None:
     assert page.find("#moment").text == "2026-03-04 05:06 UTC"
 
 
-def test_weights_agree_to_the_last_digits(page, tmp_path) -> None:
+def test_weights_agree_to_the_last_digits(asking) -> None:
     """policies.js itself, asked for numbers."""
-    from importlib.resources import files
-
     from poincare_memory.temporal import MIN_WEIGHT
-    from poincare_memory.viz.bundle import bundle
     from poincare_memory.viz.payload import data_block
     from poincare_memory.viz.snapshot import take_snapshot
 
-    folder = files("poincare_memory.viz") / "inspector"
-    sources = {name: (folder / f"{name}.js").read_text(encoding="utf-8") for name in ("policies", "model")}
-    sources["ask"] = (
+    ask = asking(
         'import { factorsOf, weigh } from "./policies.js";\nimport { readModel } from "./model.js";\n'
         "window.ask = (data, now, floor) =>\n"
         "  Array.from(weigh(factorsOf(data.config.decay), now, readModel(data), floor));\n"
     )
-    (tmp_path / "ask.html").write_text(
-        f'<link rel="icon" href="data:,"><script type="module">{bundle(sources, "ask")}</script>'
-    )
-    page.open(tmp_path / "ask.html")
     for policy in POLICIES:
         memory = Memory(decay=policy, clock=lambda: NOW)
         for i in range(30):
@@ -246,8 +237,7 @@ def test_weights_agree_to_the_last_digits(page, tmp_path) -> None:
         memory.search("note 3", k=4)
         for hours in (-500, -40.25, 0, 13, 1e5):
             moment = NOW + timedelta(hours=hours)
-            asked = page.run(
-                "return window.ask(...arguments)",
+            asked = ask(
                 json.loads(data_block(take_snapshot(memory))),
                 moment.timestamp() * 1000,
                 MIN_WEIGHT,

@@ -2,7 +2,7 @@
 
 import { halfAperture } from "./cone.js";
 import { ancestorsOf, childrenOf } from "./model.js";
-import { element, formatAge, formatCount, formatMoment, oneLine, plural } from "./format.js";
+import { element, formatAge, formatCount, formatDegrees, formatMoment, oneLine, plural } from "./format.js";
 import { scoreTerms, termBar, termKey } from "./hits.js";
 import { weightCell } from "./table.js";
 
@@ -64,7 +64,7 @@ export class Details {
       ["Valid until", formatMoment(model.validUntil[row])],
       ["Pinned", model.pinned.has(row) ? "yes, always as new" : ""],
       ["Below it", below ? plural(below, "memory", "memories") : ""],
-      ["Cone", angle >= Math.PI ? "everything" : `±${((angle * 180) / Math.PI).toFixed(1)}°`],
+      ["Cone", angle >= Math.PI ? "everything" : `±${formatDegrees(angle)}`],
     ].filter(([, value]) => value !== "");
   }
 

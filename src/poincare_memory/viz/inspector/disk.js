@@ -165,9 +165,8 @@ export class Disk {
 
   // Glides until the memory is in the middle.
   centre(row) {
-    const { model } = this.state;
-    const start = this.view.remember();
-    this.glide((part) => this.view.approach(start, model.x[row], model.y[row], part));
+    const start = this.view.departure(row);
+    this.glide((part) => this.view.approach(start, row, part));
   }
 
   // Calls `place(part)` with parts that grow to 1.

@@ -12,6 +12,11 @@ export function formatWeight(weight) {
   return weight.toExponential(1);
 }
 
+export function formatDegrees(radians) {
+  const degrees = (radians * 180) / Math.PI;
+  return `${degrees >= 0.1 ? degrees.toFixed(1) : degrees.toExponential(1)}°`;
+}
+
 export function formatCount(count) {
   return count.toLocaleString("en");
 }

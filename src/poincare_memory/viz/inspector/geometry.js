@@ -26,6 +26,12 @@ export function compose(f, g) {
   return { ar: ar * scale, ai: ai * scale, br: br * scale, bi: bi * scale };
 }
 
+// Turning alone: what remains of an isometry where the frame has taken over its translation.
+export function turning(f) {
+  const length = Math.hypot(f.ar, f.ai) || 1;
+  return { ar: f.ar / length, ai: f.ai / length, br: 0, bi: 0 };
+}
+
 export function moved(f, x, y) {
   const nr = f.ar * x - f.ai * y + f.br;
   const ni = f.ar * y + f.ai * x + f.bi;
@@ -80,11 +86,12 @@ export function geodesic(px, py, qx, qy) {
   return { x, y, radius };
 }
 
-// Image of the circle of radius `rho` around the centre.
-export function imageOfCircle(f, rho) {
-  const [x, y] = moved(f, 0, 0);
-  const square = x * x + y * y;
-  const shrink = 1 - rho * rho * square;
-  const scale = (1 - rho * rho) / shrink;
-  return { x: x * scale, y: y * scale, radius: (rho * (1 - square)) / shrink };
+// The circle through three points; null where they lie on a line, or nearly.
+export function circleThrough([ax, ay], [bx, by], [cx, cy]) {
+  const px = bx - ax, py = by - ay, qx = cx - ax, qy = cy - ay;
+  const area = 2 * (px * qy - py * qx);
+  if (Math.abs(area) < 1e-12) return null;
+  const p = px * px + py * py, q = qx * qx + qy * qy;
+  const x = (qy * p - py * q) / area, y = (px * q - qx * p) / area;
+  return { x: ax + x, y: ay + y, radius: Math.hypot(x, y) };
 }

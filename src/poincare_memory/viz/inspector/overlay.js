@@ -1,11 +1,13 @@
 // Above the memories: the cone, the path and the children of the selected one, the hits of the query.
 
 import { coneEnds, halfAperture } from "./cone.js";
+import { moved } from "./geometry.js";
 import { ancestorsOf, childrenOf } from "./model.js";
 import { styleColour } from "./palette.js";
 import { continueGeodesic, traceGeodesic } from "./paths.js";
 
 const FAMILY = 500; // children whose edges are lit up
+const FARTHEST_APEX = 1 - 1e-9; // beyond it a cone is smaller than any pixel
 const BADGE = 8.5; // radius of the disc with a hit's rank
 
 export class Overlay {
@@ -47,8 +49,10 @@ export class Overlay {
   drawCone(context, row, colour) {
     const { view } = this;
     const { model } = this.state;
+    if (Math.hypot(view.wx[row], view.wy[row]) > FARTHEST_APEX) return;
     const { curvature, cone_k: k } = model.config;
-    const ends = coneEnds(model.x[row], model.y[row], halfAperture(model.depth[row], curvature, k), view.isometry);
+    const axis = moved(view.isometry, ...view.frame.rim(view.frame.angle[row]));
+    const ends = coneEnds(view.wx[row], view.wy[row], ...axis, halfAperture(model.depth[row], curvature, k));
     context.beginPath();
     if (ends) this.traceCone(context, row, ends);
     else context.arc(view.centreX, view.centreY, view.radius, 0, 2 * Math.PI);
@@ -65,7 +69,7 @@ export class Overlay {
   }
 
   // Along one edge to the rim, along the rim to the other edge, and back.
-  traceCone(context, row, [start, , end]) {
+  traceCone(context, row, [start, end]) {
     const { view } = this;
     const wx = view.wx[row], wy = view.wy[row];
     context.moveTo(view.sx[row], view.sy[row]);
@@ -78,7 +82,7 @@ export class Overlay {
 
   traceFamily(context, row, colour, width) {
     const { model } = this.state;
-    const above = ancestorsOf(model, row).filter((up) => this.state.isShown(up));
+    const above = ancestorsOf(model, row).filter((up, i, all) => this.state.isShown(up) && this.isApart(up, all[i - 1] ?? row));
     const below = childrenOf(model, row).subarray(0, FAMILY);
     context.strokeStyle = colour;
     context.lineWidth = width;
@@ -93,6 +97,12 @@ export class Overlay {
     context.stroke();
     context.globalAlpha = 1;
     return [row, ...above, ...below];
+  }
+
+  // Whether two memories are apart on the screen; far away, a whole path is one pixel at the rim.
+  isApart(p, q) {
+    const { sx, sy } = this.view;
+    return Math.abs(sx[p] - sx[q]) + Math.abs(sy[p] - sy[q]) > 0.5;
   }
 
   // Cuts the discs out of the lines above them.

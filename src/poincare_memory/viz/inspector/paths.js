@@ -21,7 +21,8 @@ export function arcBetween(view, px, py, qx, qy) {
   const [fromX, fromY] = view.toScreen(px, py), [toX, toY] = view.toScreen(qx, qy);
   const span = Math.hypot(fromX - toX, fromY - toY);
   const circle = span > 5 ? geodesic(px, py, qx, qy) : null;
-  const radius = circle ? circle.radius * view.radius : Infinity;
+  if (!circle) return null;
+  const radius = circle.radius * view.radius;
   if (span * span < 2 * radius) return null;
   const [x, y] = view.toScreen(circle.x, circle.y);
   const from = Math.atan2(fromY - y, fromX - x), to = Math.atan2(toY - y, toX - x);

@@ -1,6 +1,6 @@
 // Draws the disk: rim, depth rings, geodesic edges, memories. What is too small to see is not drawn.
 
-import { imageOfCircle } from "./geometry.js";
+import { circleThrough, moved } from "./geometry.js";
 import { traceGeodesic } from "./paths.js";
 import { Dots } from "./dots.js";
 import { styleColour } from "./palette.js";
@@ -20,7 +20,6 @@ export class Scene {
     this.view = view;
     this.radii = new Float32Array(state.model.count);
     this.dots = new Dots();
-    this.rings = this.findRings();
     this.refreshColours();
     this.refreshGroups();
   }
@@ -90,12 +89,11 @@ export class Scene {
 
   // `hurried` while something moves: fewer edges.
   draw(hurried) {
-    const { context, view, state } = this;
-    const { model } = state;
+    const { context, view } = this;
+    view.update();
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, view.width, view.height);
     this.drawDisk(context);
-    view.update(model.x, model.y);
     this.measure();
     this.drawEdges(context, this.isCrowded ? (hurried ? 1200 : 8000) : Infinity);
     this.hasDots = this.isCrowded;
@@ -126,9 +124,9 @@ export class Scene {
     context.strokeStyle = inks.ring;
     context.lineWidth = 1;
     context.setLineDash([2, 5]);
-    for (const rho of this.rings) {
-      const ring = imageOfCircle(view.isometry, rho);
-      if (ring.radius * radius < 3) continue;
+    for (const depth of this.rings()) {
+      const ring = circleThrough(...view.frame.ring(depth).map(([x, y]) => moved(view.isometry, x, y)));
+      if (!ring || ring.radius * radius < 3 || ring.radius > 1) continue;
       const [x, y] = view.toScreen(ring.x, ring.y);
       context.beginPath();
       context.arc(x, y, ring.radius * radius, 0, 2 * Math.PI);
@@ -137,15 +135,19 @@ export class Scene {
     context.setLineDash([]);
   }
 
-  // How far from the centre each of the upper levels lies.
-  findRings() {
+  // Depths of the levels around the memory from which the disk is seen.
+  rings() {
     const { model } = this.state;
-    const radii = new Map();
-    for (let i = 0; i < model.count && radii.size < RINGS; i++) {
-      const level = model.level[i];
-      if (level < RINGS && !radii.has(level)) radii.set(level, Math.hypot(model.x[i], model.y[i]));
+    const { frame } = this.view;
+    const { base_depth: base, depth_step: step } = model.config;
+    if (!model.count) return [];
+    const scale = frame.radius[0] / model.depth[0] || 1;
+    const here = frame.anchor < 0 ? 0 : model.level[frame.anchor];
+    const depths = [];
+    for (let level = Math.max(0, here - RINGS); level <= Math.min(model.maxLevel, here + RINGS); level++) {
+      depths.push((base + level * step) * scale);
     }
-    return [...radii.values()];
+    return depths;
   }
 
   // A disc shrinks with the metric: towards the rim the same hyperbolic size takes fewer pixels.

@@ -1,14 +1,18 @@
-// From the disk to the screen: an isometry (panning) followed by a magnification (zooming).
+// From the disk to the screen: a frame (seen from which memory), an isometry (panning), a magnification (zooming).
 
-import { IDENTITY, compose, dragging, insideRim, moveAll, moved, towardsCentre, translation } from "./geometry.js";
+import { Frame, homeOf } from "./frame.js";
+import { IDENTITY, compose, dragging, insideRim, inverse, moveAll, moved, towardsCentre, turning } from "./geometry.js";
 
 const MARGIN = 14;
 const LARGEST_MAGNIFICATION = 60;
+const FARTHEST = 100; // |b|^2 of an isometry, 6 units: further away, the frame moves after it
+const NEAR_THE_RIM = 1 - 1e-8; // beyond 19 units no isometry brings a point to the middle
 
 export class View {
   constructor(model) {
     const { count } = model;
-    this.home = homeOf(model);
+    this.frame = new Frame(model);
+    this.home = homeOf(model) ?? IDENTITY;
     this.isometry = this.home;
     this.magnification = 1;
     this.shiftX = 0;
@@ -48,13 +52,32 @@ export class View {
     return [this.centreX + x * radius, this.centreY - y * radius];
   }
 
-  update(xs, ys) {
-    moveAll(this.isometry, xs, ys, this.wx, this.wy);
+  update() {
+    this.follow();
+    moveAll(this.isometry, this.frame.x, this.frame.y, this.wx, this.wy);
     const { radius, centreX, centreY } = this;
-    for (let i = 0; i < xs.length; i++) {
+    for (let i = 0; i < this.wx.length; i++) {
       this.sx[i] = centreX + this.wx[i] * radius;
       this.sy[i] = centreY - this.wy[i] * radius;
     }
+  }
+
+  // Moves the frame to what is nearest to the middle, once that is far from where the frame is.
+  follow() {
+    const { br, bi } = this.isometry;
+    if (br * br + bi * bi < FARTHEST) return;
+    moveAll(this.isometry, this.frame.x, this.frame.y, this.wx, this.wy);
+    let nearest = -1, least = 0.99;
+    for (let i = 0; i < this.wx.length; i++) {
+      const distance = this.wx[i] * this.wx[i] + this.wy[i] * this.wy[i];
+      if (distance < least) [nearest, least] = [i, distance];
+    }
+    if (nearest >= 0 && nearest !== this.frame.anchor) this.seeFrom(nearest);
+  }
+
+  // The same picture, in the frame of another memory not far away.
+  seeFrom(row) {
+    this.isometry = compose(this.isometry, inverse(this.frame.moveTo(row)));
   }
 
   // Moves what is under the first pixel to the second one.
@@ -75,28 +98,31 @@ export class View {
     this.shiftY = Math.max(-reach, Math.min(reach, this.shiftY));
   }
 
-  // The view in which (x, y) of the data has come `fraction` of its way to the middle of the screen.
-  approach(start, x, y, fraction) {
-    const [px, py] = moved(start.isometry, x, y);
+  // A start for `approach`. From very far there is no way that could be shown: the memory is in the middle at once.
+  departure(row) {
+    const [x, y] = moved(this.isometry, this.frame.x[row], this.frame.y[row]);
+    if (Math.hypot(x, y) > NEAR_THE_RIM) {
+      this.frame.moveTo(row);
+      this.isometry = turning(this.isometry);
+    }
+    const { isometry, shiftX, shiftY, frame } = this;
+    return { isometry, shiftX, shiftY, x: frame.x[row], y: frame.y[row], anchor: frame.anchor };
+  }
+
+  // The view in which a memory has come `fraction` of its way to the middle of the screen.
+  approach(start, row, fraction) {
+    if (start.anchor !== this.frame.anchor) Object.assign(start, this.departure(row), { anchor: this.frame.anchor });
+    const [px, py] = moved(start.isometry, start.x, start.y);
     this.isometry = compose(towardsCentre(px, py, fraction), start.isometry);
     this.shiftX = start.shiftX * (1 - fraction);
     this.shiftY = start.shiftY * (1 - fraction);
   }
 
-  remember() {
-    return { isometry: this.isometry, shiftX: this.shiftX, shiftY: this.shiftY };
-  }
-
   reset() {
+    this.frame.reset();
     this.isometry = this.home;
     this.magnification = 1;
     this.shiftX = 0;
     this.shiftY = 0;
   }
-}
-
-// One tree is seen from its root, several and directions from the centre of the disk.
-function homeOf({ config, roots, x, y }) {
-  if (config.layout !== "structural" || roots.length !== 1) return IDENTITY;
-  return translation(-x[roots[0]], -y[roots[0]]);
 }
