@@ -96,6 +96,7 @@ store.upserting
 store.learned
 store.reporting
 store.atomic
+store.graph_file
 store.archive
 store.standins
 store.digests

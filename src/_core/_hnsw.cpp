@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph.hpp"
+#include "graph_file.hpp"
 
 namespace py = pybind11;
 namespace {
@@ -87,11 +88,57 @@ py::tuple search_graph(const Graph& graph, const Floats& direction, double radiu
     return py::make_tuple(std::move(labels), std::move(surrogates));
 }
 
+Labels missing_labels(const Graph& graph, const Labels& labels) {
+    const auto n = static_cast<std::size_t>(labels.size());
+    const std::int64_t* label = labels.data();
+    std::vector<std::int64_t> absent;
+    {
+        const py::gil_scoped_release nogil;
+        absent = graph.missing(label, n);
+    }
+    return Labels(static_cast<py::ssize_t>(absent.size()), absent.data());
+}
+
+py::bytes save_graph(const Graph& graph, const Labels& keys) {
+    const auto n = static_cast<std::size_t>(keys.size());
+    const std::int64_t* key = keys.data();
+    std::string bytes;
+    {
+        const py::gil_scoped_release nogil;
+        bytes = poincare::GraphFile::save(graph, key, n);
+    }
+    return py::bytes(bytes);
+}
+
+void load_graph(Graph& graph, const py::buffer& bytes, const Labels& labels, const Labels& keys,
+                const Floats& directions, const Doubles& radii) {
+    const py::buffer_info info = bytes.request();
+    if (info.ndim != 1 || info.itemsize != 1) throw py::type_error("expected bytes");
+    if (graph.size() != 0) throw py::value_error("load: the graph is not empty");
+    const auto n = static_cast<std::size_t>(labels.size());
+    if (labels.ndim() != 1 || keys.ndim() != 1 || radii.ndim() != 1 || directions.ndim() != 2 ||
+        directions.shape(1) != static_cast<py::ssize_t>(graph.dim()) ||
+        directions.shape(0) != labels.shape(0) || radii.shape(0) != labels.shape(0) ||
+        keys.shape(0) != labels.shape(0))
+        throw py::value_error("expected labels (n,), keys (n,), directions (n, " +
+                              std::to_string(graph.dim()) + "), radii (n,)");
+    const poincare::GraphRows rows{labels.data(), keys.data(), directions.data(), radii.data(), n};
+    for (std::size_t i = 0; i < n; ++i) {
+        if (rows.labels[i] < 0 || rows.labels[i] > INT32_MAX)
+            throw py::value_error("labels: expected rows of a store, got " + std::to_string(rows.labels[i]));
+        check_radius(rows.radii[i]);
+    }
+    const py::gil_scoped_release nogil;
+    poincare::GraphFile::load(graph, static_cast<const char*>(info.ptr), static_cast<std::size_t>(info.size),
+                              rows);
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_hnsw, module) {
     module.doc() = "A graph over memories, on hnswlib: rows are directions and radii.";
     module.attr("LARGEST_RADIUS") = poincare::kGraphLargestRadius;
+    py::register_exception<poincare::DamagedGraph>(module, "DamagedGraphError", PyExc_ValueError);
     py::class_<Graph>(module, "Graph")
         .def(py::init([](std::size_t dim, const std::string& metric, std::size_t m,
                          std::size_t ef_construction, std::uint64_t seed, std::size_t capacity) {
@@ -109,6 +156,10 @@ PYBIND11_MODULE(_hnsw, module) {
         .def("remove", &remove_rows, py::arg("labels"))
         .def("search", &search_graph, py::arg("direction"), py::arg("radius"), py::kw_only(), py::arg("k"),
              py::arg("ef"), py::arg("allowed") = py::none())
+        .def("missing", &missing_labels, py::arg("labels"))
+        .def("save", &save_graph, py::arg("keys"))
+        .def("load", &load_graph, py::arg("data"), py::kw_only(), py::arg("labels"), py::arg("keys"),
+             py::arg("directions"), py::arg("radii"))
         .def("__contains__", &Graph::contains, py::arg("label"))
         .def("__len__", &Graph::size)
         .def_property_readonly("dim", &Graph::dim)

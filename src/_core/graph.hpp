@@ -67,8 +67,9 @@ class Graph {
         return absent;
     }
 
-    // Adds n different labels, or moves those that are there already. One thread gives the same graph at each build.
-    // Where it throws, each of the labels is in at its new place, or not in at all; all others are as before.
+    // Adds n different labels, or moves those that are there already. One thread gives the same graph at each
+    // build. Where it throws, each of the labels is in at its new place, or not in at all; all others are as
+    // before.
     void add(const std::int64_t* labels, const float* directions, const double* radii, std::size_t n,
              int threads) {
         const std::unique_lock<std::shared_mutex> hold(guard_);

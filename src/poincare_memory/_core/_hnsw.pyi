@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 LARGEST_RADIUS: float
 
+class DamagedGraphError(ValueError): ...
+
 class Graph:
     def __init__(
         self,
@@ -34,6 +36,17 @@ class Graph:
         ef: int,
         allowed: NDArray[np.uint8] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+    def missing(self, labels: NDArray[np.int64]) -> NDArray[np.int64]: ...
+    def save(self, keys: NDArray[np.int64]) -> bytes: ...
+    def load(
+        self,
+        data: bytes,
+        *,
+        labels: NDArray[np.int64],
+        keys: NDArray[np.int64],
+        directions: NDArray[np.float32],
+        radii: NDArray[np.float64],
+    ) -> None: ...
     def __contains__(self, label: int) -> bool: ...
     def __len__(self) -> int: ...
     @property

@@ -878,10 +878,17 @@ class Memory(AsyncTwins):
         return store.projector.at_depth(embedding, store.base_depth if depth is None else depth)
 
     def build_index(self, backend: Backend = "auto") -> MIPSIndex:
-        """Build (or rebuild) the nearest-neighbour index over all memories."""
+        """Build (or rebuild) the nearest-neighbour index over all memories.
+
+        Every write is taken into it afterwards. A live store keeps its graph in ``<file>.graph``, written here and
+        by `close`, and has its index again when it is opened.
+        """
+        from .graph_file import keep_graphs
         from .search import build_index
 
-        return build_index(self._store, backend)
+        index = build_index(self._store, backend)
+        keep_graphs(self._store)
+        return index
 
     def time_weights(self, ids: Sequence[str], at_time: datetime | None = None) -> FloatArray:
         """Time weights of memories by the decay policy, each in [1e-6, 1].
@@ -1239,6 +1246,7 @@ class Memory(AsyncTwins):
         'Prefers tea'
         """
         from . import live
+        from .graph_file import restore_index
 
         store = live.open_store(
             path,
@@ -1253,6 +1261,7 @@ class Memory(AsyncTwins):
             progress=progress,
             settings=settings,
         )
+        restore_index(store)
         return cls._of(store)
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -1276,6 +1285,10 @@ class Memory(AsyncTwins):
 
         Whatever is called afterwards raises `StoreClosedError`, but for `close`, which does nothing then.
         """
+        if self._store.index is not None and not self._store.columns.lock.held_by_me():
+            from .graph_file import keep_graphs
+
+            keep_graphs(self._store)
         self._store.close()
 
     def __copy__(self) -> Memory:

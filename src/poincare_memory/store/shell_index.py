@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -28,6 +30,8 @@ from ..threads import available_threads
 if TYPE_CHECKING:
     from .state import Store
 
+logger = logging.getLogger("poincare_memory")
+
 GraphMetric = Literal["shell", "hyperbolic"]
 Rows = NDArray[np.int32]
 MOST_UNDIRECTED = (
@@ -35,15 +39,32 @@ MOST_UNDIRECTED = (
 )
 
 
+@dataclass(frozen=True)
+class SavedGraphs:
+    """Graphs as bytes, with the backend they belong to and the `structure_version` they stand for."""
+
+    backend: Backend
+    graphs: dict[GraphMetric, bytes]
+    version: int
+
+
 class ShellIndex(MIPSIndex):
     """A :class:`~poincare_memory.MIPSIndex` over the memories of one store, moved to the shell of the roots.
 
     Backends ``auto`` (below 50,000 memories) and ``numpy`` hold no structure of their own: the exact scan over the
     store's columns is their answer. A graph holds the directions; a second one, with the true depths, is built at
-    the first indexed search with ``metric="hyperbolic"``, and used where it finds what it holds.
+    the first indexed search with ``metric="hyperbolic"``, and used where it finds what it holds. Graphs that were
+    `saved` are loaded at the first indexed search, in place of being built.
     """
 
-    def __init__(self, store: Store, backend: Backend = "auto", *, n_threads: int | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        backend: Backend = "auto",
+        *,
+        n_threads: int | None = None,
+        saved: SavedGraphs | None = None,
+    ) -> None:
         super().__init__(store.ball, backend, n_threads=n_threads)
         self._store = store
         self._graphs: dict[GraphMetric, _hnsw.Graph] = {}
@@ -52,7 +73,13 @@ class ShellIndex(MIPSIndex):
         self._version = -1
         self._faiss_version = -1
         self._faiss_rows: Rows = np.zeros(0, np.int32)
-        self.rebuild()
+        self._saved = saved
+        self._on_disk: tuple[int, set[GraphMetric]] = (
+            -1,
+            set(),
+        )  # version and metrics of what was saved last
+        if saved is None:
+            self.rebuild()
 
     @property
     def size(self) -> int:
@@ -63,6 +90,7 @@ class ShellIndex(MIPSIndex):
         """Build again what the backend keeps."""
         with self._store.lock.read():
             self._unfit.clear()
+            self._saved = None
             self._graphs = self._new_graphs(["shell"]) if self._wants_graph() else {}
             self._version = self._store.columns.structure_version
             if self.backend == "faiss":
@@ -79,6 +107,12 @@ class ShellIndex(MIPSIndex):
         if self._version == columns.structure_version:
             return
         with self._building:
+            if self._version == columns.structure_version:
+                return
+            if self._saved is not None:
+                self._graphs = self._loaded_graphs(self._saved) if self._wants_graph() else {}
+                self._version, self._saved = columns.structure_version, None
+                return
             changed = columns.changed_rows(self._version)
             if changed is None:
                 self._graphs = self._new_graphs(list(self._graphs))
@@ -136,7 +170,7 @@ class ShellIndex(MIPSIndex):
         return np.flatnonzero(missing)
 
     def _graph_of(self, metric: GraphMetric) -> _hnsw.Graph | None:
-        if not self._graphs:
+        if not self._graphs and self._saved is None:
             return None
         self._catch_up()
         found = self._graphs.get(metric)
@@ -176,8 +210,13 @@ class ShellIndex(MIPSIndex):
         return finds_itself(graph, rows.astype(np.int64), columns.scan_direction[rows], radii, self.ef_search)
 
     def _new_graph(self, metric: GraphMetric, rows: Rows) -> _hnsw.Graph:
+        graph = self._empty_graph(metric)
+        self._put(graph, metric, rows)
+        return graph
+
+    def _empty_graph(self, metric: GraphMetric) -> _hnsw.Graph:
         columns = self._store.columns
-        graph = _hnsw.Graph(
+        return _hnsw.Graph(
             columns.dim,
             metric=metric,
             m=self.hnsw_m,
@@ -185,20 +224,77 @@ class ShellIndex(MIPSIndex):
             seed=GRAPH_SEED,
             capacity=columns.n,
         )
-        self._put(graph, metric, rows)
-        return graph
+
+    def _radii(self, metric: GraphMetric, rows: Rows) -> NDArray[np.float64]:
+        if metric == "shell":
+            return np.zeros(len(rows))
+        scaled: NDArray[np.float64] = self._store.columns.radius[rows] * self.ball.sqrt_c
+        return scaled
 
     def _put(self, graph: _hnsw.Graph, metric: GraphMetric, rows: Rows) -> None:
         if len(rows) == 0:
             return
-        columns = self._store.columns
-        radius = np.zeros(len(rows)) if metric == "shell" else columns.radius[rows] * self.ball.sqrt_c
         graph.add(
             rows.astype(np.int64),
-            columns.scan_direction[rows],
-            radius,
+            self._store.columns.scan_direction[rows],
+            self._radii(metric, rows),
             threads=self._threads or available_threads(),
         )
+
+    # --- graphs as bytes ------------------------------------------------------------------------------------
+
+    def saved_graphs(self) -> SavedGraphs | None:
+        """The graphs, up to date, as bytes; None where they are what was saved last, or were never asked.
+
+        A graph names its memories by their serial numbers (`Columns.order`), which a live store's file keeps.
+        """
+        columns = self._store.columns
+        with self._store.lock.read():
+            if self._saved is not None:
+                return None
+            if self._graphs:
+                self._catch_up()
+            if (self._version, set(self._graphs)) == self._on_disk:
+                return None
+            keys = columns.order[: columns.high_water]
+            graphs = {metric: graph.save(keys) for metric, graph in self._graphs.items()}
+            return SavedGraphs(self.backend, graphs, columns.structure_version)
+
+    def note_saved(self, saved: SavedGraphs) -> None:
+        """These are on disk."""
+        self._on_disk = saved.version, set(saved.graphs)
+
+    def _loaded_graphs(self, saved: SavedGraphs) -> dict[GraphMetric, _hnsw.Graph]:
+        """What was saved, brought up to date; built again where it is damaged or too much has changed."""
+        columns = self._store.columns
+        live = columns.live_rows()
+        rows = live[columns.directed[live].astype(bool)]
+        graphs: dict[GraphMetric, _hnsw.Graph] = {}
+        complete = True
+        for metric, data in saved.graphs.items():
+            if not self._fits(metric, columns.radius[rows]):
+                continue
+            graph = self._empty_graph(metric)
+            labels = rows.astype(np.int64)
+            try:
+                graph.load(
+                    data,
+                    labels=labels,
+                    keys=columns.order[rows],
+                    directions=columns.scan_direction[rows],
+                    radii=self._radii(metric, rows),
+                )
+            except _hnsw.DamagedGraphError as error:
+                logger.warning("the %s graph of the index is built again: %s", metric, error)
+                graphs.update(self._new_graphs([metric]))
+                complete = False
+                continue
+            missing = graph.missing(labels)
+            self._put(graph, metric, missing.astype(np.int32))
+            graphs[metric], complete = graph, complete and len(missing) == 0
+        if complete:
+            self._on_disk = columns.structure_version, set(graphs)
+        return graphs
 
     # --- the contract of MIPSIndex --------------------------------------------------------------------------
 
