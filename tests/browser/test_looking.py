@@ -6,6 +6,7 @@ import base64
 import re
 import struct
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from xml.etree import ElementTree
 
@@ -358,3 +359,22 @@ def test_a_sample_says_so(show: Callable[..., Page]) -> None:
     assert "Children (1,500)" in page.texts("#details h3")
     page.click("#tab-table")
     assert page.find("#table table").get_attribute("aria-rowcount") == "101"
+
+
+def test_bars_show_when_memories_were_written(show: Callable[..., Page]) -> None:
+    memory = Memory(clock=lambda: NOW)
+    for hours, count in ((0, 8), (100, 2)):
+        memory.add_many({"text": f"n {i}", "t": NOW - timedelta(hours=hours)} for i in range(count))
+    page = show(memory)
+    heights = page.run(
+        "const c = document.getElementById('times');"
+        "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        "return Array.from({ length: c.width }, (_, x) => Array.from({ length: c.height }, (_, y) => y)"
+        ".filter((y) => d[4 * (y * c.width + x) + 3] > 0).length)"
+    )
+    tallest = max(heights)
+    columns = [x for x, height in enumerate(heights) if height]
+    assert tallest == max(heights[len(heights) // 2 :])
+    assert 0.4 * tallest <= max(heights[: len(heights) // 2]) <= 0.6 * tallest  # the root of a quarter
+    assert columns[0] >= 7
+    assert columns[-1] <= len(heights) - 7

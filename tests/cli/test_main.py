@@ -141,6 +141,18 @@ def test_import_onto_itself(folder: Path, capsys) -> None:
     assert (folder / "x.json").read_bytes() == before
 
 
+def test_a_page_with_a_query(folder: Path, capsys) -> None:
+    options = ["--query", "hamstring", "-k", "3", "--at", "2026-01-01T00:00:00+00:00"]
+    assert run(capsys, "inspect", "demo.db", *options)[:2] == (0, "wrote demo.html (32 memories)\n")
+    page = (folder / "demo.html").read_text(encoding="utf-8")
+    start = page.index('type="application/json">') + len('type="application/json">')
+    data = json.loads(page[start : page.index("</script>", start)])
+    hits = Memory.load("demo.db").search("hamstring", k=3)
+    assert [hit["id"] for hit in data["query"]["hits"]] == [hit.id for hit in hits]
+    assert data["config"]["now_ms"] == 1767225600000
+    assert_one_line_error(run(capsys, "inspect", "demo.db", "--query", " "), "query")
+
+
 @pytest.mark.parametrize(
     ("store", "page"),
     [

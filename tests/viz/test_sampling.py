@@ -106,3 +106,9 @@ def test_notebooks_stay_small() -> None:
     memory = memory_of([None, *(i // 6 for i in range(4999))])
     assert len(memory._repr_html_()) < 600_000
     assert len(memory_of([None])._repr_html_()) < 300_000
+
+
+def test_a_notebook_frame_is_named_and_has_an_origin_of_its_own() -> None:
+    frame = memory_of([None])._repr_html_()
+    assert frame.startswith('<iframe title="Memory" ')
+    assert 'sandbox="allow-scripts allow-downloads"' in frame

@@ -34,6 +34,11 @@ def register(add: AddCommand) -> None:
     add_store(looking)
     looking.add_argument("-o", "--out", help="output .html (default: beside the store)")
     looking.add_argument("--open", action="store_true", help="open in the default browser")
+    looking.add_argument(
+        "--query", metavar="TEXT", help="mark what a search finds, with the terms of its scores"
+    )
+    looking.add_argument("-k", type=at_least_one, default=10, help="how many hits (default: %(default)s)")
+    looking.add_argument("--at", type=moment, metavar="TIME", help="the moment at which the page opens")
 
     add_store(add("tree", tree, "print the hierarchy as a tree"))
     add_store(add("stats", stats, "print summary statistics of a saved memory as JSON"))
@@ -81,7 +86,9 @@ def inspect(arguments: argparse.Namespace) -> None:
     memory = load(arguments)
     page = Path(arguments.out) if arguments.out else _page_beside(arguments.db)
     refuse_same_file(arguments.db, page)
-    memory.inspect(page, open_browser=arguments.open)
+    memory.inspect(
+        page, open_browser=arguments.open, query=arguments.query, k=arguments.k, at_time=arguments.at
+    )
     tell(f"wrote {page} ({len(memory)} memories)")
 
 

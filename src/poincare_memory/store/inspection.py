@@ -52,4 +52,6 @@ def frame(memory: Memory) -> str:
     from ..viz.html import render_html
 
     page = render_html(memory, limit=MOST_IN_NOTEBOOKS)
-    return f'<iframe style="{FRAME_STYLE}" srcdoc="{html.escape(page)}"></iframe>'
+    # An origin of its own: nothing in the page can reach the notebook.
+    allowed = "allow-scripts allow-downloads"
+    return f'<iframe title="Memory" style="{FRAME_STYLE}" sandbox="{allowed}" srcdoc="{html.escape(page)}"></iframe>'

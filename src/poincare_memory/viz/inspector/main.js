@@ -12,6 +12,7 @@ import { Search } from "./search.js";
 import { State } from "./state.js";
 import { Table } from "./table.js";
 import { Timeline } from "./timeline.js";
+import { Times } from "./times.js";
 import { Tree } from "./tree.js";
 
 const LABELS_AT_FIRST = 80;
@@ -32,7 +33,8 @@ function start() {
     showTab("disk", views);
     disk.centre(row);
   });
-  new Timeline(find("time"), find("moment"), find("now"), state, Number(document.body.dataset.minWeight));
+  const floor = Number(document.body.dataset.minWeight);
+  new Times(find("times"), state, new Timeline(find("time"), find("moment"), find("now"), state, floor));
   new Search(find("filter"), find("match-list"), find("matches"), state, (row) => {
     state.select(row);
     if (disk.isVisible) disk.centre(row);

@@ -100,8 +100,7 @@ function short(value) {
 
 // Neither markup nor characters that XML forbids.
 function escaped(text) {
-  return text
-    .toWellFormed()
+  return (text.toWellFormed?.() ?? text)
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
     .replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }
