@@ -73,22 +73,54 @@ def record_digests(columns, int64_t[::1] out):
         out[i] = <int64_t>digest
 
 
-def take_rows(rows, Py_ssize_t most, int64_t room):
-    """The next rows, up to `most`, and the length of all texts and blobs in them; ends once that is above `room`."""
-    cdef list taken = []
+cdef int64_t _length(object value):
+    if isinstance(value, str):
+        return len(<str>value)
+    return len(<bytes>value) if isinstance(value, bytes) else 0
+
+
+def take_records(rows, Py_ssize_t most, int64_t room, Py_ssize_t digested, Py_ssize_t point, list columns not None,
+                 uint8_t[:, ::1] points, uint8_t[:, ::1] embeddings, int64_t[::1] digests):
+    """Take the next rows apart, up to `most`, in one pass, while each is in the processor's cache.
+
+    Of row i the bytes of column `point` go to points[i], those of the column after it to embeddings[i], and the
+    digest of the columns from `digested` on, as `record_digests` tells it, to digests[i]. The other values are appended
+    to `columns`.
+
+    Returns how many rows there were, the length of all texts and blobs in them, and the vectors that are no bytes of
+    that length, each with its row and column. Once the length is above `room`, no more rows are taken.
+    """
+    cdef Py_ssize_t i = 0, j, last, width = len(columns), size = points.shape[1]
     cdef int64_t length = 0
-    cdef Py_ssize_t i
+    cdef uint64_t digest
     cdef tuple row
+    cdef list odd = []
+    if min(points.shape[0], embeddings.shape[0], digests.shape[0]) < most or embeddings.shape[1] != size:
+        raise ValueError(f"expected {most} places for vectors of one length")
     if most <= 0:
-        return taken, 0
+        return 0, 0, odd
     for row in rows:
-        taken.append(row)
-        for i in range(len(row)):
-            value = row[i]
-            if isinstance(value, str):
-                length += len(<str>value)
-            elif isinstance(value, bytes):
-                length += len(<bytes>value)
-        if length > room or len(taken) == most:
+        if len(row) != width:
+            raise ValueError(f"expected rows of {width} values, got {len(row)}")
+        last = width
+        while last > 0 and row[last - 1] is None:
+            last -= 1
+        digest = kSeed
+        for j in range(width):
+            value = row[j]
+            length += _length(value)
+            if digested <= j < last:
+                digest = _digest_value(digest, value)
+            if j != point and j != point + 1:
+                (<list>columns[j]).append(value)
+            elif not isinstance(value, bytes) or len(<bytes>value) != size:
+                odd.append((i, j, value))
+            elif j == point:
+                _memcpy(&points[i, 0], <const char*>(<bytes>value), <size_t>size)
+            else:
+                _memcpy(&embeddings[i, 0], <const char*>(<bytes>value), <size_t>size)
+        digests[i] = <int64_t>digest
+        i += 1
+        if length > room or i == most:
             break
-    return taken, length
+    return i, length, odd

@@ -1,34 +1,84 @@
-"""Rows of a database taken as long as there is room for them; their digests are tested beside `store.digests`."""
+"""Rows of a database taken apart; their digests are tested beside `store.digests`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
 import pytest
 
 from poincare_memory._core import _kernels
+from poincare_memory.store.digests import record_digests
 
-ROWS = [("a", b"bc", None, 1, 2.5), ("", b"", "def"), ("ü" * 4,), (b"x" * 100,), ("last",)]
+ROWS: list[tuple[Any, ...]] = [
+    (1, "a", b"12345678", b"abcdefgh", None),
+    (2, None, b"22345678", b"bbcdefgh", "üü"),
+    (3, "ccc", b"32345678", b"cbcdefgh", 2.5),
+    (4, "", b"42345678", b"dbcdefgh", None),
+]
+POINT, WIDTH = 2, 8
+
+
+class Taken:
+    def __init__(
+        self, rows: Iterator[tuple[Any, ...]], most: int, room: int = 1000, places: int | None = None
+    ):
+        size = most if places is None else places
+        self.columns: list[list[Any]] = [[] for _ in range(5)]
+        self.points, self.embeddings = (np.zeros((size, WIDTH), np.uint8) for _ in range(2))
+        self.digests = np.zeros(size, np.int64)
+        self.count, self.length, self.odd = _kernels.take_records(
+            rows, most, room, 1, POINT, self.columns, self.points, self.embeddings, self.digests
+        )
+
+
+def assert_taken(taken: Taken, rows: list[tuple[Any, ...]]) -> None:
+    assert taken.count == len(rows)
+    numbers, names, _, _, lasts = (list(column) for column in zip(*rows, strict=True))
+    assert taken.columns == [numbers, names, [], [], lasts]
+    assert [bytes(point) for point in taken.points[: len(rows)]] == [row[2] for row in rows]
+    assert [bytes(embedding) for embedding in taken.embeddings[: len(rows)]] == [row[3] for row in rows]
+    digests = [record_digests([[value] for value in row[1:]])[0] for row in rows]
+    assert taken.digests[: len(rows)].tolist() == digests
+    assert taken.odd == []
 
 
 def test_rows_are_taken_in_turn() -> None:
     rows = iter(ROWS)
-    assert _kernels.take_rows(rows, 2, 1000) == (ROWS[:2], 6)
-    assert _kernels.take_rows(rows, 2, 1000) == (ROWS[2:4], 104)
-    assert _kernels.take_rows(rows, 2, 1000) == (ROWS[4:], 4)
-    assert _kernels.take_rows(rows, 2, 1000) == ([], 0)
+    first = Taken(rows, 3)
+    assert_taken(first, ROWS[:3])
+    assert first.length == 6 * 8 + 1 + 2 + 3
+    assert_taken(Taken(rows, 3), ROWS[3:])
+    assert Taken(rows, 3).count == 0
 
 
 def test_no_row_is_taken_after_the_room_is_used_up() -> None:
     rows = iter(ROWS)
-    assert _kernels.take_rows(rows, 100, 6) == (ROWS[:3], 10)
-    assert next(rows) == ROWS[3]
+    taken = Taken(rows, 4, room=20)
+    assert_taken(taken, ROWS[:2])
+    assert taken.length > 20
+    assert next(rows) == ROWS[2]
+
+
+def test_vectors_that_are_none_are_told() -> None:
+    rows = [ROWS[0], (5, "a", "text", None, None), (6, "b", b"short", b"abcdefgh", None)]
+    taken = Taken(iter(rows), 3)
+    assert taken.count == 3
+    assert taken.odd == [(1, 2, "text"), (1, 3, None), (2, 2, b"short")]
+    assert bytes(taken.embeddings[2]) == b"abcdefgh"
 
 
 def test_none_wanted() -> None:
     rows = iter(ROWS)
-    assert _kernels.take_rows(rows, 0, 1000) == ([], 0)
+    assert Taken(rows, 0).count == 0
     assert next(rows) == ROWS[0]
 
 
-def test_what_is_no_row_is_refused() -> None:
+def test_what_is_no_row_and_too_little_room_are_refused() -> None:
     with pytest.raises(TypeError):
-        _kernels.take_rows(iter([["a"]]), 1, 1)  # type: ignore[list-item]
+        Taken(iter([["a"]]), 1)  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="expected rows of 5 values, got 2"):
+        Taken(iter([("a", "b")]), 1)
+    with pytest.raises(ValueError, match="expected 2 places"):
+        Taken(iter(ROWS), 2, places=1)

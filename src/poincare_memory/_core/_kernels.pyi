@@ -242,7 +242,17 @@ def decimal_lists(rows: _Float64Array) -> list[str]: ...
 
 # records.pxi
 def record_digests(columns: Iterable[Sequence[Any]], out: _Int64Array) -> None: ...
-def take_rows(rows: Iterator[tuple[Any, ...]], most: int, room: int) -> tuple[list[tuple[Any, ...]], int]: ...
+def take_records(
+    rows: Iterator[tuple[Any, ...]],
+    most: int,
+    room: int,
+    digested: int,
+    point: int,
+    columns: list[list[Any]],
+    points: npt.NDArray[np.uint8],
+    embeddings: npt.NDArray[np.uint8],
+    digests: _Int64Array,
+) -> tuple[int, int, list[tuple[int, int, Any]]]: ...
 
 # cone_members.pxi
 def cone_members(

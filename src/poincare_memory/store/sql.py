@@ -342,9 +342,9 @@ def read(
     extended = _has_extras(connection)
     if extended and guarded:
         _check_structure(connection, where, "'pm_extra'")  # the digests speak of records only
-    query = _LIVE if extended and _any_extras(connection) else _PLAIN
+    names = _READ if extended and _any_extras(connection) else _RECORD
     reading = _Reading(fields, dim, where, positions)
-    yield from reading.blocks(*_all_rows(connection, query, dim, guarded, where))
+    yield from reading.blocks(*_all_rows(connection, names, guarded, where))
 
 
 def _has_extras(connection: sqlite3.Connection) -> bool:
@@ -362,7 +362,7 @@ def read_live(
     """All records of a live file, or those with these ids that there are."""
     if ids is None:
         _check_structure(connection, where, "'pm_extra'")
-        return _found(*_all_rows(connection, _LIVE, dim, True, where), dim, where)
+        return _found(*_all_rows(connection, _READ, True, where), dim, where)
     rows = []
     for id in ids:
         rows += connection.execute(f"{_LIVE} WHERE r.id = ?", (id,)).fetchall()
@@ -370,18 +370,31 @@ def read_live(
     noted = []
     for row in rows:
         noted += connection.execute(f"{_NOTED} WHERE pos = ?", (row[0],)).fetchall()
-    return _found([rows], _Digests(iter(noted), where), dim, where)
+    return _found(_Rows(_READ, iter(rows)), _Digests(iter(noted), where), dim, where)
+
+
+@dataclass
+class _Rows:
+    """Rows of records that are being read.
+
+    A file cannot hold more than its size: what a hostile one makes out of nothing (a long default value for
+    columns that its rows do not have, pages that many rows share) ends the reading, not the memory.
+    """
+
+    names: tuple[str, ...]  # of the values of each: `_READ`, or `_RECORD` alone
+    rows: Iterator[tuple[Any, ...]]
+    size: int = 2**60  # of the file, where they are as many as it says
 
 
 def _all_rows(
-    connection: sqlite3.Connection, query: str, dim: int, guarded: bool, where: str
-) -> tuple[Iterator[list[tuple[Any, ...]]], _Digests]:
+    connection: sqlite3.Connection, names: tuple[str, ...], guarded: bool, where: str
+) -> tuple[_Rows, _Digests]:
     noted: Iterator[tuple[Any, ...]] = iter(())
     if guarded:
         verify_settings(connection, where)
         noted = connection.execute(f"{_NOTED} ORDER BY pos")
-    most = min(max(BLOCK_BYTES // (16 * dim), 1), 1024)
-    return _size_limited(connection, f"{query} ORDER BY r.pos", most, where), _Digests(noted, where)
+    found = connection.execute(f"{_LIVE if names is _READ else _PLAIN} ORDER BY r.pos")
+    return _Rows(names, found, size(connection)), _Digests(noted, where)
 
 
 def refuse_computed(connection: sqlite3.Connection, where: str) -> None:
@@ -405,26 +418,6 @@ def verify_settings(connection: sqlite3.Connection, where: str) -> None:
         raise ValueError(f"{where}: damaged: config does not match its digest")
 
 
-def _size_limited(
-    connection: sqlite3.Connection, query: str, most: int, where: str
-) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows, up to so many at a time.
-
-    A file cannot hold more than its size: what a hostile one makes out of nothing (a long default value for
-    columns that its rows do not have, pages that many rows share) ends the reading, not the memory.
-    """
-    left = 2 * size(connection)  # a database in UTF-16 may be read as longer UTF-8
-    cursor = connection.execute(query)
-    while True:
-        rows, taken = _kernels.take_rows(cursor, most, left)
-        left -= taken
-        if left < 0:
-            raise _too_large(where)
-        if not rows:
-            return
-        yield rows
-
-
 class _Digests:
     """Noted digests, in order of `pos`, compared with the records as they come, in the same order.
 
@@ -437,11 +430,11 @@ class _Digests:
         self._where = where
         self._last: int | None = None  # pos of the record before
 
-    def verify(self, columns: Mapping[str, Sequence[Any]]) -> None:
-        """`columns` hold the next records."""
+    def verify(self, columns: Mapping[str, Sequence[Any]], digests: Sequence[int]) -> None:
+        """The next records, and what their digests are."""
         self._check_order(self._last, columns["pos"], "records")
         self._last = columns["pos"][-1]
-        found = list(zip(*(columns[name] for name in _UNDIGESTED), _digests_of(columns), strict=True))
+        found = list(zip(*(columns[name] for name in _UNDIGESTED), digests, strict=True))
         self._waiting += islice(self._noted, max(0, len(found) - len(self._waiting)))
         if self._waiting == found:
             self._waiting = []
@@ -497,29 +490,54 @@ class _Reading:
         self._dim = dim
         self._where = where
 
-    def blocks(
-        self, chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests | None
-    ) -> Iterator[tuple[Floats, Floats]]:
-        for chunk in chunks:
-            if not chunk:
-                continue
-            columns = _columns_of(chunk)
-            if digests is not None:
-                digests.verify(columns)  # while its bytes are in the processor's cache
-            first = len(self.positions)
-            self.positions += columns["pos"]
-            for name, column in COLUMNS.items():
-                self.fields[name] += (
-                    self._metas(columns["meta"], first) if name == "meta" else columns[column]
-                )
-            if "text_digest" in columns:
-                self._add_extras(columns)
-            yield (
-                self._matrix(columns["point"], "point", first),
-                self._matrix(columns["embedding"], "embedding", first),
+    def blocks(self, found: _Rows, digests: _Digests | None) -> Iterator[tuple[Floats, Floats]]:
+        most = min(max(BLOCK_BYTES // (16 * self._dim), 1), 1024)
+        width = min(8 * self._dim, found.size)  # a declared dimension allocates no more than there may be
+        room = 2 * found.size  # a database in UTF-16 may be read as longer UTF-8
+        known = np.empty(most, np.int64)
+        while True:
+            values: list[list[Any]] = [[] for _ in found.names]
+            points, embeddings = (np.empty((most, width), np.uint8) for _ in range(2))
+            n, length, odd = _kernels.take_records(
+                found.rows,
+                most,
+                room,
+                len(_UNDIGESTED),
+                _RECORD.index("point"),
+                values,
+                points,
+                embeddings,
+                known,
             )
+            room -= length
+            if n == 0:
+                break
+            if room < 0 or width < 8 * self._dim:
+                raise _too_large(self._where)
+            columns = dict(zip(found.names, values, strict=True))
+            if digests is not None:
+                digests.verify(columns, known[:n].tolist())
+            self._check_vectors(odd)
+            self._add(columns)
+            yield _numbers(points[:n]), _numbers(embeddings[:n])
         if digests is not None:
             digests.finish()
+
+    def _check_vectors(self, odd: list[tuple[int, int, Any]]) -> None:
+        for i, at, value in odd:
+            found = f"{len(value)} bytes" if isinstance(value, bytes) else type(value).__name__
+            raise ValueError(
+                f"{self._where}: record {len(self.positions) + i}: {_RECORD[at]}: "
+                f"expected {8 * self._dim} bytes of float64, got {found}"
+            )
+
+    def _add(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        first = len(self.positions)
+        self.positions += columns["pos"]
+        for name, column in COLUMNS.items():
+            self.fields[name] += self._metas(columns["meta"], first) if name == "meta" else columns[column]
+        if "text_digest" in columns:
+            self._add_extras(columns)
 
     def _metas(self, texts: Sequence[Any], first: int) -> Iterable[Any]:
         if texts.count("{}") == len(texts):
@@ -536,21 +554,15 @@ class _Reading:
             values = zip(written, columns[name], strict=True)
             self.fields[name] += (value if holds else None for holds, value in values)
 
-    def _matrix(self, blobs: Sequence[Any], name: str, first: int) -> Floats:
-        width = 8 * self._dim
-        if set(map(type, blobs)) != {bytes} or set(map(len, blobs)) != {width}:
-            for i, blob in enumerate(blobs, first):
-                if not isinstance(blob, bytes) or len(blob) != width:
-                    found = f"{len(blob)} bytes" if isinstance(blob, bytes) else type(blob).__name__
-                    raise ValueError(
-                        f"{self._where}: record {i}: {name}: expected {width} bytes of float64, got {found}"
-                    )
-        return np.frombuffer(b"".join(blobs), "<f8").astype(np.float64, copy=False).reshape(-1, self._dim)
+
+def _numbers(data: NDArray[np.uint8]) -> Floats:
+    """Little-endian float64, a row of bytes each."""
+    return data.view("<f8").astype(np.float64, copy=False)
 
 
-def _found(chunks: Iterable[list[tuple[Any, ...]]], digests: _Digests | None, dim: int, where: str) -> Found:
+def _found(rows: _Rows, digests: _Digests | None, dim: int, where: str) -> Found:
     reading = _Reading(no_fields(), dim, where)
-    blocks = [(np.empty((0, dim)), np.empty((0, dim))), *reading.blocks(chunks, digests)]
+    blocks = [(np.empty((0, dim)), np.empty((0, dim))), *reading.blocks(rows, digests)]
     points, embeddings = (np.concatenate(matrices) for matrices in zip(*blocks, strict=True))
     return Found(reading.positions, reading.fields, points, embeddings)
 
@@ -739,7 +751,7 @@ def _versions(
     for row in rows:
         chunk.append((*row[:width], digest(row[text]), *row[width:-2]))
         spans.append((row[-2], row[-1]))
-    return _found([chunk], None, dim, where), spans
+    return _found(_Rows(_READ, iter(chunk)), None, dim, where), spans
 
 
 def data_version(connection: sqlite3.Connection) -> int:
