@@ -11,7 +11,7 @@ from matplotlib import pyplot
 
 from poincare_memory import HalfLife, Memory
 from poincare_memory.demo import build_demo_memory
-from poincare_memory.viz import disk_coordinates, plot_memory, structural_coordinates
+from poincare_memory.viz import disk_coordinates, mpl, plot_memory, structural_coordinates
 
 matplotlib.use("Agg")
 
@@ -192,3 +192,19 @@ def test_the_centre_is_moved_by_an_isometry() -> None:
     np.testing.assert_allclose(ball.distance_to_origin(drawn), ball.distance(where, where[place]), atol=1e-9)
     with pytest.raises(KeyError, match="no memory 'nowhere'"):
         memory.plot(center="nowhere")
+
+
+def test_of_a_big_memory_a_sample_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mpl, "MOST_POINTS", 10)
+    memory = build_demo_memory()
+    values = np.arange(32.0)
+    ax = memory.plot(color=values, center="calf")
+    assert ax.get_title() == "poincare-memory · 10 of 32 memories · c=1"
+    shown = coloured(ax)
+    places = shown.get_array().astype(int)
+    assert len(places) == 10
+    assert memory.ids.index("calf") in places
+    where = structural_coordinates(memory) @ [1, 1j]
+    middle = where[memory.ids.index("calf")]
+    expected = (where - middle) / (1 - np.conj(middle) * where)
+    np.testing.assert_allclose(np.asarray(shown.get_offsets()) @ [1, 1j], expected[places], atol=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,10 @@ class Amounts:
     values: FloatArray
     whole: bool = False
 
+    def of(self, places: NDArray[np.intp]) -> Amounts:
+        """Those of some memories."""
+        return replace(self, values=self.values[places])
+
 
 @dataclass(frozen=True)
 class Classes:
@@ -37,6 +41,10 @@ class Classes:
     label: str
     places: NDArray[np.intp]
     names: list[str]
+
+    def of(self, places: NDArray[np.intp]) -> Classes:
+        """Those of some memories."""
+        return replace(self, places=self.places[places])
 
 
 def colouring(snapshot: Snapshot, color: str | Sequence[Any] | NDArray[Any]) -> Amounts | Classes:

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from ..geometry.numerics import FloatArray
 from .colouring import Amounts, Classes, colouring
 from .labelling import Box, place_labels
+from .sampling import part_of, sampled_places
 from .snapshot import Snapshot, take_snapshot
 
 if TYPE_CHECKING:
     from ..store.memory import Memory
 
 LABEL_LENGTH = 28
+MOST_POINTS = 100_000  # of a larger memory an even sample, which the title tells
 
 _STEPS, _FEW_STEPS = 24, 6  # straight pieces an edge is drawn with
 _MANY = 3000  # points; above it edges take few pieces and points shrink
@@ -43,7 +45,7 @@ def plot_memory(
     Parameters
     ----------
     memory : Memory
-        What to draw; it may be empty.
+        What to draw; it may be empty. Of more than 100,000 memories an even sample is drawn, which the title tells.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     labels : bool
@@ -88,6 +90,10 @@ def plot_memory(
         raise ImportError('plot needs matplotlib: pip install "poincare-memory[viz]"') from error
     snapshot = take_snapshot(memory, at_time, layout)
     shades = colouring(snapshot, color)
+    if len(snapshot) > MOST_POINTS:
+        center_place = [] if center is None else [_place_of(snapshot, center)]
+        chosen = sampled_places(snapshot, MOST_POINTS, center_place)
+        snapshot, shades = part_of(snapshot, chosen), shades.of(chosen)
     places = _complex(snapshot.coordinates)
     if center is not None:
         places = _seen_from(places, places[_place_of(snapshot, center)])
@@ -96,14 +102,15 @@ def plot_memory(
     _draw_disk(ax)
     _draw_edges(ax, snapshot, places)
     _draw_points(ax, snapshot, places, shades, legend)
-    count = len(snapshot)
-    ax.set_title(
-        f"poincare-memory · {count} {'memory' if count == 1 else 'memories'} · "
-        f"c={snapshot.settings['curvature']:g}"
-    )
+    ax.set_title(f"poincare-memory · {_how_many(snapshot)} · c={snapshot.settings['curvature']:g}")
     if labels:
         _draw_labels(ax, snapshot, places)
     return ax
+
+
+def _how_many(snapshot: Snapshot) -> str:
+    total = f"{snapshot.total} {'memory' if snapshot.total == 1 else 'memories'}"
+    return total if len(snapshot) == snapshot.total else f"{len(snapshot)} of {total}"
 
 
 def _place_of(snapshot: Snapshot, id: str) -> int:

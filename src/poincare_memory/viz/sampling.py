@@ -15,12 +15,19 @@ _SEED = 0
 
 
 def sample(snapshot: Snapshot, limit: int, keep: Iterable[int] = ()) -> Snapshot:
-    """At most `limit` memories of a snapshot, taken at random, each with its ancestors; the same ones every time.
+    """At most `limit` memories of a snapshot, as :func:`sampled_places` chooses them; itself where it is not larger."""
+    if len(snapshot) <= limit:
+        return snapshot
+    return part_of(snapshot, sampled_places(snapshot, limit, keep))
+
+
+def sampled_places(snapshot: Snapshot, limit: int, keep: Iterable[int] = ()) -> NDArray[np.intp]:
+    """Places of memories taken at random, each with its ancestors; the same ones every time.
 
     Parameters
     ----------
     snapshot : Snapshot
-        Returned as it is where it is not larger.
+        What to choose from.
     limit : int
         How many memories, 1 or more.
     keep : iterable of int
@@ -28,15 +35,17 @@ def sample(snapshot: Snapshot, limit: int, keep: Iterable[int] = ()) -> Snapshot
 
     Returns
     -------
-    Snapshot
-        In order of insertion; ``child_counts`` tells how many children each memory has in the whole.
+    ndarray of int
+        At most `limit` places, in order of insertion.
     """
-    count = len(snapshot)
-    if count <= limit:
-        return snapshot
-    turn = np.random.default_rng(_SEED).permutation(count)
+    turn = np.random.default_rng(_SEED).permutation(len(snapshot))
     turn[np.fromiter(keep, dtype=np.intp)] = -1
-    places = _closed_prefix(turn, snapshot.parents, snapshot.levels, limit)
+    return _closed_prefix(turn, snapshot.parents, snapshot.levels, limit)
+
+
+def part_of(snapshot: Snapshot, places: NDArray[np.intp]) -> Snapshot:
+    """These memories of a snapshot, which have their parents among them; ``child_counts`` are those of the whole."""
+    count = len(snapshot)
     new_place = np.full(count + 1, -1, dtype=np.intp)  # its last item answers for parent -1
     new_place[places] = np.arange(len(places))
     parents = snapshot.parents
