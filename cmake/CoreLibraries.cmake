@@ -28,6 +28,7 @@ add_library(core_math STATIC
   ${core_dir}/placement.cpp
   ${core_dir}/reconstruction.cpp
   ${core_dir}/relaxation.cpp
+  ${core_dir}/sampling.cpp
   ${core_dir}/sarkar.cpp
   ${core_dir}/scan.cpp
   ${core_dir}/spreading.cpp

@@ -56,8 +56,11 @@ hierarchy.spreading
 hierarchy.precise
 hierarchy.sarkar
 hierarchy.quality
-hierarchy.rsgd
 hierarchy.evaluation
+hierarchy.pairs
+hierarchy.progress
+hierarchy.fitting
+hierarchy.rsgd
 hierarchy
 retrieval.cones
 retrieval.scoring

@@ -2,6 +2,7 @@
 # cython: embedsignature=True
 # Stateless array work. The loops live in C++ (one header and source a kernel family, on raw pointers); this
 # file only turns typed memoryviews into pointers with the GIL released. One .pxi a family.
+from libc.math cimport INFINITY
 from libc.stddef cimport size_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector

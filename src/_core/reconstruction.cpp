@@ -8,6 +8,7 @@
 #include "cpu.hpp"
 #include "lanes.hpp"
 #include "numerics.hpp"
+#include "sampling.hpp"
 #include "threads.hpp"
 
 namespace poincare {
@@ -111,8 +112,10 @@ POINCARE_INLINE void count_block(const double* scale, Block& block, Query& query
     }
 }
 
-template <std::size_t N>
-POINCARE_INLINE void count_candidates(const Candidates& all, Query* tile) {
+// Calls visit(block number, scale, block, query in the tile) where a candidate is about as near as the
+// farthest related node.
+template <std::size_t N, typename Visit>
+POINCARE_INLINE void visit_near(const Candidates& all, Query* tile, const Visit& visit) {
     Block blocks[kTogether];
     for (std::size_t b = 0; b < all.blocks; ++b) {
         const double* const scale = &all.scale[b * kBlock];
@@ -122,11 +125,19 @@ POINCARE_INLINE void count_candidates(const Candidates& all, Query* tile) {
                 int near = 0;
                 const double farthest = tile[first + q].farthest;
                 for (std::size_t j = 0; j < kBlock; ++j) near |= blocks[q].gap[j] <= farthest * scale[j];
-                if (near) count_block<N>(scale, blocks[q], tile[first + q]);
+                if (near) visit(b, scale, blocks[q], first + q);
             }
         }
     }
 }
+
+template <std::size_t N>
+struct CountingVisit {
+    Query* tile;
+    POINCARE_INLINE void operator()(std::size_t, const double* scale, Block& block, std::size_t q) const {
+        count_block<N>(scale, block, tile[q]);
+    }
+};
 
 // Average precision and sum of ranks. The query itself (key 0) is below every key.
 template <std::size_t N>
@@ -164,7 +175,7 @@ struct Ranking {
         for (std::size_t first = begin; first < end; first += kTile) {
             // The last tile is filled up with its last query.
             for (std::size_t i = 0; i < kTile; ++i) prepare(tile[i], std::min(first + i, end - 1), N);
-            count_candidates<N>(all, tile.data());
+            visit_near<N>(all, tile.data(), CountingVisit<N>{tile.data()});
             for (std::size_t i = 0; i < kTile && first + i < end; ++i)
                 rank_related<N>(tile[i], average_precision[first + i], rank_sum[first + i]);
         }
@@ -181,6 +192,73 @@ struct Ranking {
         query.farthest = query.key.back() * kRankRounding;
         query.below.assign(query.key.size(), 0);
         query.below_lanes.assign(kFewRelated * lanes, 0);
+    }
+};
+
+// What of the unrelated nodes that are nearer than the farthest related one is kept of each query.
+struct Reservoir {
+    std::int32_t* node = nullptr;
+    std::int64_t seen = 0;
+    RandomState random{};
+};
+
+struct CollectingVisit {
+    const RelatedNodes& related;
+    std::size_t most, first, end;  // queries of the tile
+    const Query* tile;
+    Reservoir* reservoir;
+
+    POINCARE_INLINE void operator()(std::size_t b, const double* scale, const Block& block,
+                                    std::size_t i) const {
+        if (first + i >= end) return;
+        const double farthest = tile[i].key.back();
+        for (std::size_t j = 0; j < kBlock; ++j)
+            if (block.gap[j] / scale[j] <= farthest)
+                collect(static_cast<std::int32_t>(b * kBlock + j), first + i, reservoir[i]);
+    }
+
+    void collect(std::int32_t node, std::size_t q, Reservoir& kept) const {
+        const std::int32_t* const begin = related.related + related.start[q];
+        const std::int32_t* const stop = related.related + related.start[q + 1];
+        if (node == related.query[q] || std::binary_search(begin, stop, node)) return;
+        std::size_t place = static_cast<std::size_t>(kept.seen++);
+        if (place >= most) place = random_below(kept.random, static_cast<std::uint64_t>(kept.seen));
+        if (place < most) kept.node[place] = node;
+    }
+};
+
+struct IntruderSearch {
+    const Ranking& ranking;
+    std::size_t most;
+    std::uint64_t seed;
+    std::int32_t* intruder;
+    std::int32_t* found;
+
+    template <std::size_t N>
+    POINCARE_INLINE void run(std::size_t begin, std::size_t end) const {
+        std::vector<Query> tile(kTile);
+        std::vector<Reservoir> reservoir(kTile);
+        const std::int32_t* const node = ranking.related.query;
+        for (std::size_t first = begin; first < end; first += kTile) {
+            for (std::size_t i = 0; i < kTile; ++i) {
+                const std::size_t q = std::min(first + i, end - 1);
+                ranking.prepare(tile[i], q, N);
+                reservoir[i] = {intruder + static_cast<std::size_t>(node[q]) * most, 0, state_of(q)};
+            }
+            const CollectingVisit visit{ranking.related, most, first, end, tile.data(), reservoir.data()};
+            visit_near<N>(ranking.all, tile.data(), visit);
+            for (std::size_t i = 0; i < kTile && first + i < end; ++i)
+                found[node[first + i]] =
+                    static_cast<std::int32_t>(std::min(reservoir[i].seen, static_cast<std::int64_t>(most)));
+        }
+    }
+
+    // A query's draws are its own, however the queries are shared out.
+    RandomState state_of(std::size_t q) const {
+        RandomState random{{seed, q, 0x9E3779B97F4A7C15u, 1}};
+        constexpr int kMixing = 20;
+        for (int i = 0; i < kMixing; ++i) next_random(random);
+        return random;
     }
 };
 
@@ -204,7 +282,35 @@ void rank(const Ranking& ranking, std::size_t begin, std::size_t end) {
     rank_baseline(ranking, begin, end);
 }
 
+#ifdef POINCARE_WIDE_LEVELS
+POINCARE_AVX2 void intrude_avx2(const IntruderSearch& search, std::size_t begin, std::size_t end) {
+    search.run<4>(begin, end);
+}
+POINCARE_AVX512 void intrude_avx512(const IntruderSearch& search, std::size_t begin, std::size_t end) {
+    search.run<8>(begin, end);
+}
+#endif
+
+void intrude(const IntruderSearch& search, std::size_t begin, std::size_t end) {
+#ifdef POINCARE_WIDE_LEVELS
+    if (simd_level() == SimdLevel::avx512) return intrude_avx512(search, begin, end);
+    if (simd_level() == SimdLevel::avx2) return intrude_avx2(search, begin, end);
+#endif
+    search.run<2>(begin, end);
+}
+
 }  // namespace
+
+void find_intruders(const double* points, const double* scale, std::size_t nodes, std::size_t dim,
+                    const RelatedNodes& related, std::size_t most, std::uint64_t seed, int threads,
+                    std::int32_t* intruder, std::int32_t* found) {
+    const Candidates all(points, scale, nodes, dim);
+    const Ranking ranking{points, scale, all, related, nullptr, nullptr};
+    const IntruderSearch search{ranking, most, seed, intruder, found};
+    const int used = threads_for(threads, related.queries * nodes * dim, kGrain);
+    parallel_ranges(related.queries, used,
+                    [&](std::size_t begin, std::size_t end) { intrude(search, begin, end); });
+}
 
 void reconstruction_ranks(const double* points, const double* scale, std::size_t nodes, std::size_t dim,
                           const RelatedNodes& related, int threads, double* average_precision,

@@ -21,4 +21,11 @@ void reconstruction_ranks(const double* points, const double* scale, std::size_t
                           const RelatedNodes& related, int threads, double* average_precision,
                           std::int64_t* rank_sum);
 
+// For each query up to `most` of the unrelated nodes that are at most as far as its farthest related node, a
+// uniform sample of these: the first `found[node]` entries of row `node` of `intruder`. Lists of related
+// nodes are sorted.
+void find_intruders(const double* points, const double* scale, std::size_t nodes, std::size_t dim,
+                    const RelatedNodes& related, std::size_t most, std::uint64_t seed, int threads,
+                    std::int32_t* intruder, std::int32_t* found);
+
 }  // namespace poincare

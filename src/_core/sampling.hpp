@@ -43,23 +43,28 @@ POINCARE_INLINE void prefetch(const T* address) {
 #endif
 }
 
-// Fisher-Yates. Partners are drawn some steps ahead, so that they are in cache when they are swapped.
-inline void shuffle(const TrainingPairs& pairs, RandomState& random) {
-    constexpr std::size_t kDrawn = 16;
-    std::size_t partner[kDrawn];
-    for (std::size_t left = pairs.count; left > 1;) {
-        const std::size_t drawn = std::min(kDrawn, left - 1);
-        for (std::size_t k = 0; k < drawn; ++k) {
-            partner[k] = random_below(random, left - k);
-            prefetch(pairs.source + partner[k]);
-            prefetch(pairs.target + partner[k]);
-        }
-        for (std::size_t k = 0; k < drawn; ++k, --left) {
-            std::swap(pairs.source[left - 1], pairs.source[partner[k]]);
-            std::swap(pairs.target[left - 1], pairs.target[partner[k]]);
+// The pairs in the order of one epoch.
+struct ShuffledPairs {
+    // Fisher-Yates. Partners are drawn some steps ahead, so that they are in cache when they are swapped.
+    ShuffledPairs(const TrainingPairs& pairs, RandomState& random)
+        : source(pairs.source, pairs.source + pairs.count), target(pairs.target, pairs.target + pairs.count) {
+        constexpr std::size_t kDrawn = 16;
+        std::size_t partner[kDrawn];
+        for (std::size_t left = pairs.count; left > 1;) {
+            const std::size_t drawn = std::min(kDrawn, left - 1);
+            for (std::size_t k = 0; k < drawn; ++k) {
+                partner[k] = random_below(random, left - k);
+                prefetch(&source[partner[k]]);
+                prefetch(&target[partner[k]]);
+            }
+            for (std::size_t k = 0; k < drawn; ++k, --left) {
+                std::swap(source[left - 1], source[partner[k]]);
+                std::swap(target[left - 1], target[partner[k]]);
+            }
         }
     }
-}
+    std::vector<std::int32_t> source, target;
+};
 
 POINCARE_INLINE std::int32_t count_at_most(const std::int32_t* sorted, std::size_t n, std::int32_t limit) {
     constexpr std::size_t kShort = 32;
@@ -76,24 +81,77 @@ struct Sample {
     std::vector<std::int32_t> other;
 };
 
-POINCARE_INLINE void draw_sample(Sample& sample, std::int32_t u, std::int32_t v, std::size_t nodes,
-                                 const ExcludedNodes& excluded, std::size_t negatives, RandomState& random) {
-    sample.node = u;
-    sample.other[0] = v;
-    std::int32_t pair_only[2] = {std::min(u, v), std::max(u, v) - 1};
-    const std::int32_t* list = pair_only;
-    std::size_t length = 2;
-    if (excluded.start != nullptr) {
-        list = excluded.shifted + excluded.start[u];
-        length = static_cast<std::size_t>(excluded.start[u + 1] - excluded.start[u]);
+// A list of excluded nodes, in the form of ExcludedNodes.
+struct ExcludedList {
+    const std::int32_t* shifted;
+    std::size_t length;
+
+    POINCARE_INLINE bool holds(std::int32_t node) const {
+        // Entry i is node shifted[i] + i: the first one that is not below `node`.
+        std::size_t low = 0, high = length;
+        while (low < high) {
+            const std::size_t middle = (low + high) / 2;
+            if (shifted[middle] + static_cast<std::int32_t>(middle) < node)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return low < length && shifted[low] + static_cast<std::int32_t>(low) == node;
     }
-    const std::size_t allowed = nodes - length;
-    if (allowed == 0) negatives = 0;
-    for (std::size_t k = 1; k <= negatives; ++k) {
+};
+
+// Draws the negatives of a pair.
+struct NegativeSampler {
+    std::size_t nodes;
+    const ExcludedNodes& excluded;
+    const NodeWeights& weights;
+    const IntruderTable& intruders;
+    std::size_t negatives;
+
+    std::size_t most_others() const { return 1 + negatives + intruders.drawn; }
+
+    POINCARE_INLINE void draw(Sample& sample, std::int32_t u, std::int32_t v, RandomState& random) const {
+        sample.node = u;
+        sample.other[0] = v;
+        const std::int32_t pair_only[2] = {std::min(u, v), std::max(u, v) - 1};
+        ExcludedList list{pair_only, 2};
+        if (excluded.start != nullptr)
+            list = {excluded.shifted + excluded.start[u],
+                    static_cast<std::size_t>(excluded.start[u + 1] - excluded.start[u])};
+        const std::size_t allowed = nodes - list.length;
+        sample.others = allowed == 0 ? 1 : 1 + negatives;
+        if (weights.threshold == nullptr) {
+            for (std::size_t k = 1; k < sample.others; ++k) sample.other[k] = uniform(list, allowed, random);
+        } else {
+            for (std::size_t k = 1; k < sample.others; ++k) sample.other[k] = weighted(list, allowed, random);
+        }
+        if (intruders.drawn == 0) return;
+        const std::size_t known = static_cast<std::size_t>(intruders.count[u]);
+        if (known == 0) return;
+        const std::int32_t* const of_node = intruders.node + static_cast<std::size_t>(u) * intruders.width;
+        for (std::size_t k = 0; k < std::min(intruders.drawn, known); ++k)
+            sample.other[sample.others++] = of_node[random_below(random, known)];
+    }
+
+    POINCARE_INLINE static std::int32_t uniform(const ExcludedList& list, std::size_t allowed,
+                                                RandomState& random) {
         const std::int32_t r = static_cast<std::int32_t>(random_below(random, allowed));
-        sample.other[k] = r + count_at_most(list, length, r);
+        return r + count_at_most(list.shifted, list.length, r);
     }
-    sample.others = 1 + negatives;
-}
+
+    // Where nearly all weight lies on excluded nodes, a uniform one of the others.
+    POINCARE_INLINE std::int32_t weighted(const ExcludedList& list, std::size_t allowed,
+                                          RandomState& random) const {
+        constexpr int kTries = 16;
+        for (int i = 0; i < kTries; ++i) {
+            const std::uint64_t bits = next_random(random);
+            const std::size_t at = static_cast<std::size_t>(((bits >> 32) * nodes) >> 32);
+            const bool own = static_cast<std::uint32_t>(bits) < weights.threshold[at];
+            const std::int32_t node = own ? static_cast<std::int32_t>(at) : weights.alias[at];
+            if (!list.holds(node)) return node;
+        }
+        return uniform(list, allowed, random);
+    }
+};
 
 }  // namespace poincare

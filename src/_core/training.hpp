@@ -1,6 +1,6 @@
 // Epochs of stochastic gradient descent on the softmax loss of Nickel & Kiela (2017): for a related pair
-// (u, v) and negatives w, loss = −log softmax(−d) at v. Each pair moves its own few rows at once (no batch),
-// in an order and with negatives that depend on the random state only.
+// (u, v) and negatives w, loss = −log softmax(−β·d) at v. Each pair moves its own few rows at once (no
+// batch), in an order and with negatives that depend on the words of `Epoch::random` only.
 //
 // Rows have `stride` elements (training_stride), the ones past the dimension are zero. Node numbers are
 // int32.
@@ -24,25 +24,49 @@ struct ExcludedNodes {
     const std::int32_t* shifted;
 };
 
+// Nodes drawn in proportion to a weight (alias method of Walker, 1977): of a uniform node i and a uniform
+// 32-bit number, i itself where the number is below threshold[i], else alias[i]. Null: all weights are equal.
+struct NodeWeights {
+    const std::uint32_t* threshold = nullptr;
+    const std::int32_t* alias = nullptr;
+};
+
+// Weights must not be negative, and not all zero.
+void alias_table(const double* weight, std::size_t nodes, std::uint32_t* threshold, std::int32_t* alias);
+
+// Nodes that are too near to u, of which the last negatives of u's pairs are drawn: up to `width` a node,
+// in rows; entry u of `count` tells how many there are. Null: none.
+struct IntruderTable {
+    const std::int32_t* node = nullptr;
+    const std::int32_t* count = nullptr;
+    std::size_t width = 0;
+    std::size_t drawn = 0;  // a pair
+};
+
 struct TrainingPairs {
-    std::int32_t* source;  // shuffled in place, together
-    std::int32_t* target;
+    const std::int32_t* source;
+    const std::int32_t* target;
     std::size_t count;
+};
+
+enum class Manifold { poincare = 0, lorentz = 1, euclidean = 2 };
+
+struct EpochSettings {
+    Manifold manifold;
+    std::size_t negatives;
+    double rate;         // learning rate: of the loss divided by the temperature, see `temperature`
+    double temperature;  // β; steps are those of the loss divided by β, so that a rate keeps its meaning
+    int threads;         // above 1 they write to the same rows without locks: no two runs are alike
 };
 
 template <typename Real>
 std::size_t training_stride(std::size_t dim);
 
-// One epoch in the ball of curvature 1; `boundary_gap` holds 1 − |x|² of each row. The sum of the losses.
+// The sum of the losses of one epoch. Rows are points of the ball of curvature 1, the spatial part of points
+// of the hyperboloid of curvature −1, or Euclidean ones. Hyperbolic rows stay within the ball's margin.
 template <typename Real>
-double poincare_epoch(Real* points, Real* boundary_gap, std::size_t nodes, std::size_t stride,
-                      const TrainingPairs& pairs, const ExcludedNodes& excluded, std::size_t negatives,
-                      double learning_rate, RandomState& random);
-
-// The same in Euclidean space.
-template <typename Real>
-double euclidean_epoch(Real* points, std::size_t nodes, std::size_t stride, const TrainingPairs& pairs,
-                       const ExcludedNodes& excluded, std::size_t negatives, double learning_rate,
-                       RandomState& random);
+double train_epoch(Real* points, std::size_t nodes, std::size_t stride, const TrainingPairs& pairs,
+                   const ExcludedNodes& excluded, const NodeWeights& weights, const IntruderTable& intruders,
+                   const EpochSettings& settings, RandomState random);
 
 }  // namespace poincare

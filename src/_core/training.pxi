@@ -4,17 +4,34 @@ cdef extern from "training.hpp" namespace "poincare" nogil:
     cdef cppclass ExcludedNodes:
         const int64_t* start
         const int32_t* shifted
+    cdef cppclass NodeWeights:
+        const uint32_t* threshold
+        const int32_t* alias
     cdef cppclass TrainingPairs:
-        int32_t* source
-        int32_t* target
+        const int32_t* source
+        const int32_t* target
         size_t count
+    cdef cppclass IntruderTable:
+        const int32_t* node
+        const int32_t* count
+        size_t width
+        size_t drawn
+    cdef enum class Manifold:
+        poincare
+        lorentz
+        euclidean
+    cdef cppclass EpochSettings:
+        Manifold manifold
+        size_t negatives
+        double rate
+        double temperature
+        int threads
+    void c_alias_table "poincare::alias_table"(const double* weight, size_t nodes, uint32_t* threshold,
+                                               int32_t* alias) except +
     size_t c_training_stride "poincare::training_stride"[Real](size_t dim)
-    double c_poincare_epoch "poincare::poincare_epoch"[Real](
-        Real* points, Real* boundary_gap, size_t nodes, size_t stride, const TrainingPairs& pairs,
-        const ExcludedNodes& excluded, size_t negatives, double learning_rate, RandomState& random) except +
-    double c_euclidean_epoch "poincare::euclidean_epoch"[Real](
+    double c_train_epoch "poincare::train_epoch"[Real](
         Real* points, size_t nodes, size_t stride, const TrainingPairs& pairs, const ExcludedNodes& excluded,
-        size_t negatives, double learning_rate, RandomState& random) except +
+        const NodeWeights& weights, const IntruderTable& intruders, const EpochSettings& settings, RandomState random) except +
 
 ctypedef fused training_real:
     float
@@ -25,21 +42,39 @@ def training_stride(size_t dim, bint single):
     return c_training_stride[float](dim) if single else c_training_stride[double](dim)
 
 
-cdef class TrainingRun:
-    """What an epoch works on. Everything is checked here once, so that the loops need not."""
+def alias_table(const double[::1] weight, uint32_t[::1] threshold, int32_t[::1] alias):
+    cdef Py_ssize_t i, n = weight.shape[0]
+    cdef double total = 0
+    if threshold.shape[0] != n or alias.shape[0] != n:
+        raise ValueError("threshold and alias must have an entry a weight")
+    for i in range(n):
+        if not weight[i] >= 0:
+            raise ValueError("weights must not be negative")
+        total += weight[i]
+    if not 0 < total < INFINITY:
+        raise ValueError("weights must have a finite sum above 0")
+    with nogil:
+        c_alias_table(&weight[0], n, &threshold[0], &alias[0])
 
-    cdef int32_t[::1] source
-    cdef int32_t[::1] target
+
+cdef class TrainingRun:
+    """What epochs work on. Everything is checked here once, so that the loops need not."""
+
+    cdef const int32_t[::1] source
+    cdef const int32_t[::1] target
     cdef const int64_t[::1] start
     cdef const int32_t[::1] shifted
+    cdef const uint32_t[::1] threshold
+    cdef const int32_t[::1] alias
     cdef TrainingPairs pairs
     cdef ExcludedNodes excluded
-    cdef RandomState random
+    cdef NodeWeights weights
+    cdef NodeWeights equal_weights
     cdef size_t nodes
-    cdef size_t negatives
 
-    def __init__(self, size_t nodes, int32_t[::1] source, int32_t[::1] target, const int64_t[::1] start,
-                 const int32_t[::1] shifted, size_t negatives, const uint64_t[::1] random):
+    def __init__(self, size_t nodes, const int32_t[::1] source, const int32_t[::1] target,
+                 const int64_t[::1] start, const int32_t[::1] shifted, const uint32_t[::1] threshold,
+                 const int32_t[::1] alias):
         cdef Py_ssize_t i
         if source.shape[0] != target.shape[0]:
             raise ValueError("source and target must be equally long")
@@ -53,17 +88,22 @@ cdef class TrainingRun:
             for i in range(<Py_ssize_t>nodes):
                 if not 0 < start[i + 1] - start[i] <= <int64_t>nodes:
                     raise ValueError("every list of excluded nodes must hold from one to all nodes")
-        if random.shape[0] != 4:
-            raise ValueError("the random state has four words")
+        if threshold is not None and not threshold.shape[0] == alias.shape[0] == <Py_ssize_t>nodes:
+            raise ValueError("threshold and alias must have an entry a node")
+        if threshold is not None:
+            for i in range(<Py_ssize_t>nodes):
+                if not 0 <= alias[i] < <int64_t>nodes:
+                    raise ValueError("an alias must be a node")
         self.source, self.target, self.start, self.shifted = source, target, start, shifted
+        self.threshold, self.alias = threshold, alias
         self.pairs.count = source.shape[0]
         self.pairs.source = &source[0] if source.shape[0] else NULL
         self.pairs.target = &target[0] if source.shape[0] else NULL
         self.excluded.start = &start[0] if start is not None else NULL
         self.excluded.shifted = &shifted[0] if start is not None else NULL
-        self.nodes, self.negatives = nodes, negatives
-        for i in range(4):
-            self.random.word[i] = random[i]
+        self.weights.threshold = &threshold[0] if threshold is not None and nodes else NULL
+        self.weights.alias = &alias[0] if threshold is not None and nodes else NULL
+        self.nodes = nodes
 
     cdef int check_points(self, Py_ssize_t rows, Py_ssize_t columns, bint single) except -1:
         if rows != <Py_ssize_t>self.nodes or self.nodes == 0 or columns == 0:
@@ -73,24 +113,58 @@ cdef class TrainingRun:
         return 0
 
 
-def poincare_epoch(TrainingRun run, training_real[:, ::1] points, training_real[::1] boundary_gap,
-                   double learning_rate):
-    cdef double loss
-    run.check_points(points.shape[0], points.shape[1], training_real is float)
-    if boundary_gap.shape[0] != points.shape[0]:
-        raise ValueError("boundary_gap must have an entry a point")
-    with nogil:
-        loss = c_poincare_epoch(
-            &points[0, 0], &boundary_gap[0], run.nodes, points.shape[1], run.pairs, run.excluded,
-            run.negatives, learning_rate, run.random)
-    return loss
+    cdef int check_intruders(self, const int32_t[:, ::1] intruder, const int32_t[::1] found) except -1:
+        cdef Py_ssize_t i, j
+        if intruder is None or intruder.shape[0] != <Py_ssize_t>self.nodes or intruder.shape[1] == 0 \
+                or found.shape[0] != <Py_ssize_t>self.nodes:
+            raise ValueError("intruder and found must have a row a node")
+        for i in range(<Py_ssize_t>self.nodes):
+            if not 0 <= found[i] <= intruder.shape[1]:
+                raise ValueError("found must not exceed the width of intruder")
+            for j in range(found[i]):
+                if not 0 <= intruder[i, j] < <int64_t>self.nodes or intruder[i, j] == i:
+                    raise ValueError("an intruder must be another node")
+        return 0
 
 
-def euclidean_epoch(TrainingRun run, training_real[:, ::1] points, double learning_rate):
+cdef Manifold manifold_named(str name) except *:
+    if name == "poincare":
+        return Manifold.poincare
+    if name == "lorentz":
+        return Manifold.lorentz
+    if name == "euclidean":
+        return Manifold.euclidean
+    raise ValueError(f"manifold must be poincare, lorentz or euclidean, got {name!r}")
+
+
+def train_epoch(TrainingRun run, training_real[:, ::1] points, str manifold, const uint64_t[::1] random,
+                size_t negatives, double rate, double temperature, bint weighted, int threads,
+                const int32_t[:, ::1] intruder, const int32_t[::1] found, size_t hard):
+    """One epoch in place; the sum of the losses.
+
+    `weighted` draws negatives by the weights of the run; `hard` more are drawn of the `found` nodes in the row
+    of `intruder` that belongs to the source of a pair.
+    """
+    cdef EpochSettings settings
+    cdef RandomState state
     cdef double loss
+    cdef Py_ssize_t i
+    cdef IntruderTable intruders
     run.check_points(points.shape[0], points.shape[1], training_real is float)
+    if random.shape[0] != 4:
+        raise ValueError("the random state has four words")
+    if weighted and run.weights.threshold == NULL:
+        raise ValueError("the run has no weights")
+    if hard:
+        run.check_intruders(intruder, found)
+        intruders.node, intruders.count = &intruder[0, 0], &found[0]
+        intruders.width, intruders.drawn = intruder.shape[1], hard
+    for i in range(4):
+        state.word[i] = random[i]
+    settings.manifold = manifold_named(manifold)
+    settings.negatives, settings.rate = negatives, rate
+    settings.temperature, settings.threads = temperature, threads
     with nogil:
-        loss = c_euclidean_epoch(
-            &points[0, 0], run.nodes, points.shape[1], run.pairs, run.excluded, run.negatives, learning_rate,
-            run.random)
+        loss = c_train_epoch(&points[0, 0], run.nodes, points.shape[1], run.pairs, run.excluded,
+                             run.weights if weighted else run.equal_weights, intruders, settings, state)
     return loss

@@ -324,6 +324,10 @@ def hash_texts(
 ) -> None: ...
 
 # training.pxi
+def alias_table(
+    weight: _Float64Array, threshold: npt.NDArray[np.uint32], alias: npt.NDArray[np.int32]
+) -> None: ...
+
 class TrainingRun:
     def __init__(
         self,
@@ -332,15 +336,25 @@ class TrainingRun:
         target: npt.NDArray[np.int32],
         start: npt.NDArray[np.int64] | None,
         shifted: npt.NDArray[np.int32] | None,
-        negatives: int,
-        random: npt.NDArray[np.uint64],
+        threshold: npt.NDArray[np.uint32] | None,
+        alias: npt.NDArray[np.int32] | None,
     ) -> None: ...
 
 def training_stride(dim: int, single: bool) -> int: ...
-def poincare_epoch(
-    run: TrainingRun, points: npt.NDArray[_Real], boundary_gap: npt.NDArray[_Real], learning_rate: float
+def train_epoch(
+    run: TrainingRun,
+    points: npt.NDArray[np.float32] | npt.NDArray[np.float64],
+    manifold: str,
+    random: npt.NDArray[np.uint64],
+    negatives: int,
+    rate: float,
+    temperature: float,
+    weighted: bool,
+    threads: int,
+    intruder: npt.NDArray[np.int32] | None,
+    found: npt.NDArray[np.int32] | None,
+    hard: int,
 ) -> float: ...
-def euclidean_epoch(run: TrainingRun, points: npt.NDArray[_Real], learning_rate: float) -> float: ...
 
 # reconstruction.pxi
 def reconstruction_ranks(
@@ -352,6 +366,17 @@ def reconstruction_ranks(
     threads: int,
     average_precision: _Float64Array,
     rank_sum: _Int64Array,
+) -> None: ...
+def find_intruders(
+    points: _Float64Array,
+    scale: _Float64Array,
+    query: npt.NDArray[np.int32],
+    start: _Int64Array,
+    related: npt.NDArray[np.int32],
+    seed: int,
+    threads: int,
+    intruder: npt.NDArray[np.int32],
+    found: npt.NDArray[np.int32],
 ) -> None: ...
 
 # closure.pxi

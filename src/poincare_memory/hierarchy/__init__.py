@@ -4,6 +4,7 @@ from .dag import closure_of_dag, tree_of_dag
 from .evaluation import ReconstructionResult, reconstruction
 from .precise import PreciseLayout
 from .quality import LayoutQuality, layout_quality
+from .progress import TrainingProgress
 from .rsgd import TrainingReport, fit_euclidean_embeddings, fit_poincare_embeddings
 from .sarkar import max_safe_depth, sarkar_layout, spread_directions
 from .tree import children_map, depths, transitive_closure
@@ -12,6 +13,7 @@ __all__ = [
     "LayoutQuality",
     "PreciseLayout",
     "ReconstructionResult",
+    "TrainingProgress",
     "TrainingReport",
     "children_map",
     "closure_of_dag",
