@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cpu.hpp"
+#include "interrupt.hpp"
 #include "lanes.hpp"
 #include "numerics.hpp"
 #include "sampling.hpp"
@@ -19,6 +20,7 @@ constexpr std::size_t kFewRelated = 24;   // up to here comparing with each beat
 constexpr std::size_t kTile = 32;         // queries that a block of candidates meets before the next is read
 constexpr std::size_t kTogether = 4;      // queries that share one reading of it
 constexpr std::size_t kGrain = 1u << 20;  // coordinates a thread should have to look at
+constexpr std::size_t kBetweenPolls = 1u << 26;  // and look at before it lets an interrupt in
 
 // Candidates in blocks, within a block coordinate by coordinate: a distance is then a sum within one lane, in
 // the order of the coordinates at every SIMD level. Rows past the end are NaN, which is never near.
@@ -299,6 +301,11 @@ void intrude(const IntruderSearch& search, std::size_t begin, std::size_t end) {
     search.run<2>(begin, end);
 }
 
+// Queries between two polls, in whole tiles.
+std::size_t block_of(std::size_t coordinates) {
+    return (kBetweenPolls / std::max<std::size_t>(coordinates, 1) / kTile + 1) * kTile;
+}
+
 }  // namespace
 
 void find_intruders(const double* points, const double* scale, std::size_t nodes, std::size_t dim,
@@ -308,8 +315,8 @@ void find_intruders(const double* points, const double* scale, std::size_t nodes
     const Ranking ranking{points, scale, all, related, nullptr, nullptr};
     const IntruderSearch search{ranking, most, seed, intruder, found};
     const int used = threads_for(threads, related.queries * nodes * dim, kGrain);
-    parallel_ranges(related.queries, used,
-                    [&](std::size_t begin, std::size_t end) { intrude(search, begin, end); });
+    interruptible_ranges(related.queries, used, block_of(nodes * dim),
+                         [&](std::size_t begin, std::size_t end) { intrude(search, begin, end); });
 }
 
 void reconstruction_ranks(const double* points, const double* scale, std::size_t nodes, std::size_t dim,
@@ -318,8 +325,8 @@ void reconstruction_ranks(const double* points, const double* scale, std::size_t
     const Candidates all(points, scale, nodes, dim);
     const Ranking ranking{points, scale, all, related, average_precision, rank_sum};
     const int used = threads_for(threads, related.queries * nodes * dim, kGrain);
-    parallel_ranges(related.queries, used,
-                    [&](std::size_t begin, std::size_t end) { rank(ranking, begin, end); });
+    interruptible_ranges(related.queries, used, block_of(nodes * dim),
+                         [&](std::size_t begin, std::size_t end) { rank(ranking, begin, end); });
 }
 
 }  // namespace poincare

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu.hpp"
+#include "interrupt.hpp"
 #include "lanes.hpp"
 #include "manifolds.hpp"
 #include "numerics.hpp"
@@ -18,7 +19,8 @@ namespace {
 constexpr std::size_t kAhead = 3;  // pairs whose rows are on their way while one is computed
 constexpr std::size_t kRing = kAhead + 1;
 constexpr std::size_t kCacheLine = 64;
-constexpr std::size_t kGrain = 1000;  // pairs a thread should have to look at
+constexpr std::size_t kBetweenPolls = 4096;  // pairs
+constexpr std::size_t kGrain = 1000;         // pairs a thread should have to look at
 
 template <typename Real, std::size_t N>
 POINCARE_INLINE void squared_gaps(const Real* u, std::size_t stride, std::size_t n, Scratch<Real, N>& w) {
@@ -85,6 +87,7 @@ struct Epoch {
     const NegativeSampler& sampler;
     const EpochSettings& settings;
     Geometry geometry;
+    InterruptPoll& poll;
 
     // The pairs of [begin, end); the sum of their losses.
     template <std::size_t N>
@@ -95,6 +98,7 @@ struct Epoch {
         Sample ring[kRing];
         for (Sample& sample : ring) sample.other.resize(sampler.most_others());
         for (std::size_t i = begin; i < end + kAhead; ++i) {
+            if (i % kBetweenPolls == 0) poll();
             fetch_excluded(i, end);
             if (i < end) announce(ring[i % kRing], i, random);
             if (i >= begin + kAhead) learn<N>(ring[(i - kAhead) % kRing], scratch, softmax, loss);
@@ -194,9 +198,10 @@ template <typename Real, template <typename> typename Geometry>
 double train_on(Real* points, std::size_t nodes, std::size_t stride, const TrainingPairs& pairs,
                 const NegativeSampler& sampler, const EpochSettings& settings, RandomState& random) {
     std::vector<Real> side(nodes);
+    InterruptPoll poll;
     const ShuffledPairs shuffled(pairs, random);
-    const Epoch<Real, Geometry<Real>> epoch{points,  stride,   shuffled,
-                                            sampler, settings, Geometry<Real>{side.data()}};
+    const Epoch<Real, Geometry<Real>> epoch{
+        points, stride, shuffled, sampler, settings, Geometry<Real>{side.data()}, poll};
     epoch.template settle_all<kLanes<Real>>(nodes);
     double total = 0;
     std::mutex guard;

@@ -3,8 +3,8 @@
 from .dag import closure_of_dag, tree_of_dag
 from .evaluation import ReconstructionResult, reconstruction
 from .precise import PreciseLayout
-from .quality import LayoutQuality, layout_quality
 from .progress import TrainingProgress
+from .quality import LayoutQuality, layout_quality
 from .rsgd import TrainingReport, fit_euclidean_embeddings, fit_poincare_embeddings
 from .sarkar import max_safe_depth, sarkar_layout, spread_directions
 from .tree import children_map, depths, transitive_closure

@@ -14,9 +14,10 @@ from numpy.typing import DTypeLike, NDArray
 from .._core import _kernels
 from ..arguments import integer, number_within, positive_number
 from ..geometry.numerics import FloatArray
+from ..progress import Progress, metered
 from ..threads import resolve_threads
 from .pairs import NumberedPairs
-from .progress import ProgressBar, TrainingProgress
+from .progress import TrainingProgress
 
 __all__ = ["Fit", "FitOptions", "Manifold", "Sampler", "TrainingReport"]
 
@@ -185,18 +186,18 @@ class Fit(Generic[N]):
         self.seconds = 0.0 if math.isnan(report.seconds) else report.seconds
 
     def train(
-        self, progress: bool = False, callback: Callable[[TrainingProgress[N]], bool | None] | None = None
+        self, progress: Progress = None, callback: Callable[[TrainingProgress[N]], bool | None] | None = None
     ) -> TrainingReport:
-        """Run the epochs; interrupts are answered between two of them."""
-        bar = ProgressBar(self.options.epochs) if progress else None
+        """Run the epochs; an interrupt ends them."""
         started = time.perf_counter() - self.seconds
-        for epoch, loss in self._epochs():
-            self.done.append(loss)
-            self.seconds = time.perf_counter() - started
-            if bar is not None:
-                bar.show(epoch + 1, loss, self.seconds)
-            if callback is not None and callback(self._progress(epoch, loss)):
-                break
+        with metered(progress, self.options.epochs, "training", "epoch") as meter:
+            meter.update(len(self.done))
+            for epoch, loss in self._epochs():
+                self.done.append(loss)
+                self.seconds = time.perf_counter() - started
+                meter.update(1)
+                if callback is not None and callback(self._progress(epoch, loss)):
+                    break
         last = self.done[-1] if self.done else math.nan
         return TrainingReport(len(self.done), last, self.done, self.seconds, self.seed)
 

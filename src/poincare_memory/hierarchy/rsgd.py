@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from ..geometry.numerics import FloatArray
+    from ..progress import Progress
     from .progress import TrainingProgress
 
 __all__ = ["TrainingReport", "fit_euclidean_embeddings", "fit_poincare_embeddings"]
@@ -48,7 +49,7 @@ def fit_poincare_embeddings(
     dtype: DTypeLike | None = None,
     n_threads: int | None = 1,
     init: Mapping[N, FloatArray] | None = None,
-    progress: bool = False,
+    progress: Progress = None,
     callback: Callable[[TrainingProgress[N]], bool | None] | None = None,
     resume: tuple[Mapping[N, FloatArray], TrainingReport] | None = None,
 ) -> tuple[dict[N, FloatArray], TrainingReport]:
@@ -115,8 +116,8 @@ def fit_poincare_embeddings(
     init : mapping of node to point, optional
         Points of ``ball`` to begin from, such as a layout; those beyond the margin of training, hyperbolic
         radius 12.2 (over sqrt(c)), are moved onto it.
-    progress : bool
-        Draw a progress bar on standard error.
+    progress : bool or callable, optional
+        True draws a bar (extra ``progress``); a function is called with the epochs done and their number.
     callback : callable, optional
         Called after every epoch with a :class:`~poincare_memory.hierarchy.TrainingProgress` (epoch, loss,
         learning rate, points, MAP on a sample of the nodes); if it returns True, training ends.
@@ -201,7 +202,7 @@ def fit_euclidean_embeddings(
     dtype: DTypeLike | None = None,
     n_threads: int | None = 1,
     init: Mapping[N, FloatArray] | None = None,
-    progress: bool = False,
+    progress: Progress = None,
     callback: Callable[[TrainingProgress[N]], bool | None] | None = None,
     resume: tuple[Mapping[N, FloatArray], TrainingReport] | None = None,
 ) -> tuple[dict[N, FloatArray], TrainingReport]:
@@ -239,7 +240,7 @@ def _learn(
     fit: Fit[N],
     init: Mapping[N, FloatArray] | None,
     resume: tuple[Mapping[N, FloatArray], TrainingReport] | None,
-    progress: bool,
+    progress: Progress,
     callback: Callable[[TrainingProgress[N]], bool | None] | None,
 ) -> tuple[dict[N, FloatArray], TrainingReport]:
     if init is not None and resume is not None:
