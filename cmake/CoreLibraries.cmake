@@ -14,6 +14,7 @@ add_library(core_math STATIC
   ${core_dir}/batch_scan.cpp
   ${core_dir}/blake2b.cpp
   ${core_dir}/cone_members.cpp
+  ${core_dir}/cone_training.cpp
   ${core_dir}/cones.cpp
   ${core_dir}/decay.cpp
   ${core_dir}/decimal.cpp

@@ -61,6 +61,9 @@ hierarchy.pairs
 hierarchy.progress
 hierarchy.fitting
 hierarchy.rsgd
+hierarchy.recipes
+hierarchy.entailment
+hierarchy.links
 hierarchy
 retrieval.cones
 retrieval.scoring

@@ -312,7 +312,7 @@ def test_progress_is_told_epoch_by_epoch():
     done = fit_poincare_embeddings(EDGES, epochs=3, progress=lambda *at: told.append(at))
     fit_poincare_embeddings(EDGES, epochs=5, resume=done, progress=lambda *at: told.append(at))
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3), (3, 5), (4, 5), (5, 5)]
-    with pytest.raises(TypeError, match="^progress: expected"):
+    with pytest.raises(TypeError, match=r"^progress: expected"):
         fit_poincare_embeddings(EDGES, progress="bar")
 
 

@@ -356,6 +356,22 @@ def train_epoch(
     hard: int,
 ) -> float: ...
 
+# cone_training.pxi
+def smallest_apex_norm(k: float) -> float: ...
+def cone_excess(
+    u: _Float64Array, v: _Float64Array, k: float, at_u: _Float64Array, at_v: _Float64Array
+) -> float: ...
+def cone_epoch(
+    run: TrainingRun,
+    turned: TrainingRun,
+    points: _Float64Array,
+    random: npt.NDArray[np.uint64],
+    negatives: int,
+    rate: float,
+    k: float,
+    margin: float,
+) -> float: ...
+
 # reconstruction.pxi
 def reconstruction_ranks(
     points: _Float64Array,

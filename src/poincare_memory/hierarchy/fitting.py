@@ -196,7 +196,7 @@ class Fit(Generic[N]):
                 self.done.append(loss)
                 self.seconds = time.perf_counter() - started
                 meter.update(1)
-                if callback is not None and callback(self._progress(epoch, loss)):
+                if callback is not None and callback(self.stand(epoch, loss)):
                     break
         last = self.done[-1] if self.done else math.nan
         return TrainingReport(len(self.done), last, self.done, self.seconds, self.seed)
@@ -238,7 +238,7 @@ class Fit(Generic[N]):
                 run,
                 self.rows,
                 options.manifold,
-                self._words(epoch),
+                self.words(epoch),
                 options.negatives,
                 options.rate(epoch),
                 options.temperature,
@@ -252,7 +252,7 @@ class Fit(Generic[N]):
                 raise self._diverged()
             yield epoch, loss
 
-    def _words(self, epoch: int) -> NDArray[np.uint64]:
+    def words(self, epoch: int) -> NDArray[np.uint64]:
         """The random state of an epoch."""
         seeds = np.random.SeedSequence(self.seeds.entropy, spawn_key=(epoch,))
         return seeds.generate_state(4, np.uint64).astype(np.uint64)
@@ -275,7 +275,7 @@ class Fit(Generic[N]):
             query,
             start,
             related,
-            int(self._words(epoch)[0]),
+            int(self.words(epoch)[0]),
             self.options.threads,
             nodes,
             found,
@@ -288,7 +288,7 @@ class Fit(Generic[N]):
         flat = self.options.manifold == "euclidean"
         return points, np.ones(len(points)) if flat else 1 - np.einsum("ij,ij->i", points, points)
 
-    def _progress(self, epoch: int, loss: float) -> TrainingProgress[N]:
+    def stand(self, epoch: int, loss: float) -> TrainingProgress[N]:
         options = self.options
         return TrainingProgress(
             epoch + 1, options.epochs, loss, options.rate(epoch), self.seconds, self.points, self._sampled_map
