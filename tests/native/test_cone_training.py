@@ -39,7 +39,8 @@ def test_excess_is_the_energy_where_that_is_positive(dim):
     rng = np.random.default_rng(dim)
     x, y = points(rng, 300, dim), points(rng, 300, dim)
     found = np.array([excess(u, v)[0] for u, v in zip(x, y, strict=True)])
-    np.testing.assert_allclose(np.maximum(found, 0), energies(x, y, K), atol=2e-7)
+    # The arc cosine of the paper loses half of the digits next to the axis.
+    np.testing.assert_allclose(np.maximum(found, 0), energies(x, y, K), atol=1e-5)
 
 
 @pytest.mark.parametrize("k", [0.05, 0.1, 0.3])
