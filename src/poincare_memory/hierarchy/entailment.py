@@ -150,7 +150,7 @@ def _learn_cones(
             if callback is not None and callback(fit.stand(epoch, fit.done[-1])):
                 break
     last = fit.done[-1] if fit.done else math.nan
-    return fit.points(), TrainingReport(len(fit.done), last, fit.done, fit.seconds, fit.seed)
+    return fit.points(), TrainingReport(len(fit.done), last, fit.done, seconds=fit.seconds, seed=fit.seed)
 
 
 def _run(pairs: NumberedPairs[N]) -> _kernels.TrainingRun:

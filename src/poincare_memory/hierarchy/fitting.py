@@ -56,8 +56,8 @@ class TrainingReport:
     epochs: int
     final_loss: float
     losses: list[float]
-    seconds: float = field(default=math.nan, compare=False)
-    seed: int | None = None
+    seconds: float = field(default=math.nan, compare=False, kw_only=True)
+    seed: int | None = field(default=None, kw_only=True)
 
 
 @dataclass
@@ -199,7 +199,7 @@ class Fit(Generic[N]):
                 if callback is not None and callback(self.stand(epoch, loss)):
                     break
         last = self.done[-1] if self.done else math.nan
-        return TrainingReport(len(self.done), last, self.done, self.seconds, self.seed)
+        return TrainingReport(len(self.done), last, self.done, seconds=self.seconds, seed=self.seed)
 
     @property
     def seed(self) -> int | None:

@@ -114,7 +114,9 @@ class Recipe:
             seconds += report.seconds
         if points is None:
             raise ValueError("stages: expected at least one")
-        return points, TrainingReport(len(losses), losses[-1] if losses else math.nan, losses, seconds, seed)
+        return points, TrainingReport(
+            len(losses), losses[-1] if losses else math.nan, losses, seconds=seconds, seed=seed
+        )
 
 
 def for_reconstruction(dim: int = 10, *, nodes: int = 1000) -> Recipe:
