@@ -166,3 +166,54 @@ def test_deep_points_keep_their_order():
     points |= {f"other{i}": BALL.point_at([-1.0, 0.0], float(i)) for i in range(1, 15)}
     found = reconstruction(points, [("far", f"near{i}") for i in range(1, 5)], BALL.distance)
     assert (found.mean_average_precision, found.mean_rank) == (1, 1)
+
+
+TIED = {
+    "u": [0.0, 0.0],
+    "n1": [0.3, 0.0],
+    "r": [0.0, 0.3],
+    "n2": [-0.3, 0.0],
+    "s": [0.0, -0.3],
+    "far": [0.8, 0.0],
+}
+
+
+@pytest.mark.parametrize("distance", [PoincareBall().distance, "euclidean"], ids=["ball", "euclidean"])
+@pytest.mark.parametrize(
+    ("order", "precision", "rank"),
+    [
+        ("u r n1 n2", 1.0, 1.0),
+        ("u n1 r n2", 0.5, 1.0),
+        ("u n1 n2 r", 1 / 3, 1.0),
+        ("n1 r n2 u", 0.5, 1.0),
+        ("u n1 r n2 s", 0.5, 1.0),
+        ("u n1 r n2 s far", (1 / 2 + 2 / 4 + 3 / 5) / 3, 5 / 3),
+    ],
+)
+def test_the_convention_of_the_reference_for_ties(distance, order, precision, rank):
+    """Values of poincare-memory 0.1.4, asked."""
+    nodes = order.split()
+    pairs = [("u", node) for node in nodes if node in ("r", "s", "far")]
+    result = reconstruction({node: TIED[node] for node in nodes}, pairs, distance, ties="reference")
+    assert result.mean_average_precision == pytest.approx(precision)
+    assert result.mean_rank == pytest.approx(rank)
+    strict = reconstruction({node: TIED[node] for node in nodes}, pairs, distance)
+    assert strict.mean_average_precision <= precision
+    assert strict.mean_rank >= rank
+
+
+def test_conventions_differ_in_ties_alone():
+    rng = np.random.default_rng(6)
+    points = {i: rng.uniform(-0.4, 0.4, 4) for i in range(60)}
+    pairs = [(i, int(j)) for i in range(60) for j in rng.choice(60, 4, replace=False) if i != j]
+    for distance in (PoincareBall().distance, "euclidean"):
+        one, two = (
+            reconstruction(points, pairs, distance, ties=ties) for ties in ("pessimistic", "reference")
+        )
+        assert one.mean_rank == two.mean_rank
+        assert one.mean_average_precision == pytest.approx(two.mean_average_precision, abs=1e-12)
+
+
+def test_an_unknown_convention_is_refused():
+    with pytest.raises(ValueError, match=r"^ties: expected"):
+        reconstruction(TIED, [("u", "r")], "euclidean", ties="random")

@@ -51,6 +51,7 @@ def reconstruction(
     closure: Iterable[tuple[N, N]],
     distance: Callable[[FloatArray, FloatArray], FloatArray] | Literal["euclidean"],
     *,
+    ties: Literal["pessimistic", "reference"] = "pessimistic",
     n_threads: int | None = None,
 ) -> ReconstructionResult:
     """Reconstruction protocol of Nickel & Kiela (2017).
@@ -70,6 +71,10 @@ def reconstruction(
         ``ball.distance`` and ``ball.distance_arcosh`` of a :class:`~poincare_memory.PoincareBall` and
         ``"euclidean"`` run natively. Any other callable gets arrays of shapes (1, dim) and (n, dim) and
         returns n distances, once a query.
+    ties : "pessimistic" or "reference"
+        With "reference" the convention of ``poincare-memory`` 0.1.4: no unrelated node at the same distance adds
+        to a rank, and in the average precision nodes at the same distance follow each other in the order of
+        ``points``. It asks ``distance`` once a query.
     n_threads : int, optional
         Threads of the native evaluation; no result depends on it.
 
@@ -101,10 +106,14 @@ def reconstruction(
     precision = np.empty(query.size)
     rank_sum = np.empty(query.size, np.int64)
     ball = _ball_of(distance)
-    if ball is None and distance != "euclidean":
-        if not callable(distance):
-            raise ValueError(f'distance: expected a callable or "euclidean", got {distance!r}')
-        _rank_with(distance, nodes, rows, (query, start, related), precision, rank_sum)
+    if not callable(distance) and distance != "euclidean":
+        raise ValueError(f'distance: expected a callable or "euclidean", got {distance!r}')
+    if ties not in ("pessimistic", "reference"):
+        raise ValueError(f"ties: expected 'pessimistic' or 'reference', got {ties!r}")
+    if ties == "reference" or (ball is None and distance != "euclidean"):
+        asked = distance if callable(distance) else _euclidean
+        pairs = (query, start, related)
+        _rank_with(asked, nodes, rows, pairs, ties == "reference", precision, rank_sum)
     else:
         scale = np.ones(len(nodes)) if ball is None else _margins(nodes, rows, ball)
         _kernels.reconstruction_ranks(rows, scale, query, start, related, threads, precision, rank_sum)
@@ -182,6 +191,7 @@ def _rank_with(
     nodes: list[N],
     rows: NDArray[np.float64],
     pairs: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]],
+    by_order: bool,
     precision: NDArray[np.float64],
     rank_sum: NDArray[np.int64],
 ) -> None:
@@ -198,7 +208,18 @@ def _rank_with(
         mine = related[start[q] : start[q + 1]]
         unrelated = np.ones(len(rows), bool)
         unrelated[node] = unrelated[mine] = False
-        closer = np.searchsorted(np.sort(gaps[unrelated]), np.sort(gaps[mine]), side="right")
+        others = np.sort(gaps[unrelated])
+        closer = np.searchsorted(others, np.sort(gaps[mine]), side="left" if by_order else "right")
         place = np.arange(1, len(mine) + 1)
-        precision[q] = (place / (place + closer)).mean()
         rank_sum[q] = (1 + closer).sum()
+        if by_order:
+            order = np.argsort(gaps, kind="stable")
+            found = np.isin(order[order != node], mine)
+            precision[q] = (place / (1 + np.flatnonzero(found))).mean()
+        else:
+            precision[q] = (place / (place + closer)).mean()
+
+
+def _euclidean(u: FloatArray, x: FloatArray) -> FloatArray:
+    gaps: FloatArray = np.linalg.norm(x - u, axis=1)
+    return gaps
