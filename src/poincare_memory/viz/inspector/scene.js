@@ -10,6 +10,7 @@ const LINES_A_STROKE = 400;
 const CROWD = 3000; // above it, small memories are dots and fewer edges are drawn
 const LARGEST_DOT = 2.6;
 const RINGS = 9;
+const LARGEST_STANDING = 3; // how much larger the root of a crowd is drawn
 const FEW = 80; // as many discs have their full size
 
 export class Scene {
@@ -19,6 +20,7 @@ export class Scene {
     this.state = state;
     this.view = view;
     this.radii = new Float32Array(state.model.count);
+    this.standing = standingOf(state.model);
     this.dots = new Dots();
     this.refreshColours();
     this.refreshGroups();
@@ -157,9 +159,11 @@ export class Scene {
     const crowding = Math.min(1, Math.pow(FEW / this.shownCount, 0.22));
     const size = 11 * crowding * Math.sqrt(Math.min(view.magnification, 9)) * (view.radius < 250 ? 0.8 : 1);
     const least = this.isCrowded ? Math.max(0.6, 2 * crowding) : 2.4;
+    const standing = LARGEST_STANDING * (1 - crowding);
     for (let i = 0; i < radii.length; i++) {
       const inside = 1 - wx[i] * wx[i] - wy[i] * wy[i]; // rounding may take a deep memory beyond the rim
-      radii[i] = inside > 0 ? Math.max(least, size * Math.pow(inside, 0.6)) : least;
+      const own = size * (1 + standing * this.standing[i]);
+      radii[i] = inside > 0 ? Math.max(least, own * Math.pow(inside, 0.6)) : least;
     }
   }
 
@@ -257,4 +261,10 @@ export class Scene {
     context.stroke();
     context.setLineDash([]);
   }
+}
+
+// From 0 for a leaf to 1 for a root of everything: in a crowd, what much hangs on stands out.
+function standingOf({ size, count }) {
+  const whole = Math.log(Math.max(2, count));
+  return Float32Array.from(size, (below) => Math.log(below) / whole);
 }
