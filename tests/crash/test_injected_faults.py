@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from crash.workload import assert_same_vectors, load_memory, open_memory, perform, state_of
-from poincare_memory import Memory
+from crash.workload import DIM, assert_same_vectors, load_memory, open_memory, perform, state_of
+from poincare_memory import HashingEmbedder, Memory
 
 REAL_CONNECT = sqlite3.connect
 
@@ -269,3 +269,71 @@ def test_every_statement_of_save_and_load_may_fail(base, failing, tmp_path, late
         if failing.seen < due:
             return
     pytest.fail("loading takes 500 statements?")
+
+
+CHORES: dict[str, Any] = {
+    "backup": lambda path: with_open(path, lambda memory: memory.backup(path.with_suffix(".backup"))),
+    "compact": lambda path: with_open(path, lambda memory: memory.compact()),
+    "metadata changed in place": lambda path: with_open(path, change_in_place),
+    "accesses": lambda path: with_open(path, lambda memory: memory.search("child", k=3)),
+    "versions": lambda path: with_open(path, lambda memory: memory.history("root"), history=True),
+    "embedding anew": lambda path: Memory.open(
+        path, embedder=HashingEmbedder(dim=2 * DIM), reembed=True, progress=False
+    ).close(),
+}
+
+
+def with_open(path, use, **options):
+    """Closed in any case, and what went wrong said."""
+    with open_memory(path, **options) as memory:
+        use(memory)
+
+
+def change_in_place(memory):
+    memory.get("deep").meta["k"].append(2)
+    assert len(memory)
+
+
+def what_is_in(path):
+    """Ids, texts and metadata, and that all vectors are of one embedder."""
+    try:
+        memory = open_memory(path)
+    except ValueError:
+        memory = Memory.open(path, embedder=HashingEmbedder(dim=2 * DIM))
+    with memory:
+        twin = Memory(memory.embedder)
+        for id in memory.ids:
+            twin.add(memory.get(id).text, id=id, parent=memory.parent(id))
+        assert abs(twin.points - memory.points).max() < 1e-12
+        return memory.dim, {id: (memory.get(id).text, memory.get(id).meta) for id in memory.ids}
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("name", CHORES)
+@pytest.mark.parametrize(
+    "stride", [pytest.param(7, id="some"), pytest.param(1, id="all", marks=pytest.mark.long)]
+)
+def test_every_statement_of_a_chore_may_fail(base, failing, name, late, stride):
+    old = what_is_in(copied(base, "old"))
+    CHORES[name](copied(base, "new"))
+    new = what_is_in(base.with_name("new.db"))
+    failures = 0
+    for due in range(1, 1000, stride):
+        path = copied(base, f"n{due}")
+        failing.arm(due, late)
+        error = error_of(CHORES[name], path)
+        reached = failing.seen >= due
+        failing.arm(None)
+        failures += error is not None
+        assert error is None or base.parent.as_posix() in str(error), repr(error)
+        backup = path.with_suffix(".backup")
+        assert not backup.exists() or what_is_in(backup) == old
+        assert backup.exists() or name != "backup" or error is not None
+        assert what_is_in(path) in (old, new)
+        if not reached:
+            assert what_is_in(path) == new
+            assert error is None
+            break
+    else:
+        pytest.fail("a chore of 1,000 statements?")
+    assert failures > (5 if stride == 1 else 0)
