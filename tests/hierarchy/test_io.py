@@ -122,6 +122,50 @@ def test_sizes_are_bounded(tmp_path: Path) -> None:
         read_edges(cut)
 
 
+def outcome(read) -> str | None:
+    try:
+        read()
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+WORDS = [
+    b"[Term]",
+    b"id:",
+    b"is_a:",
+    b"a",
+    b"00000001",
+    b" n ",
+    b"@",
+    b"|",
+    b"\t",
+    b",",
+    b'"',
+    b"\n",
+    b"\\",
+    b"!",
+    b"\xc3",
+]
+
+
+@given(st.lists(st.one_of(st.sampled_from(WORDS), st.binary(max_size=4)), max_size=40), st.booleans())
+def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, parts, packed) -> None:
+    """A reader answers or raises ValueError that names the file; nothing else ever comes of a file."""
+    content, folder = b"".join(parts), tmp_path_factory.mktemp("any")
+    for name in ("x.tsv", "x.csv", "x.obo", "data.noun", "index.noun", "x.tsv.gz"):
+        whole = gzip.compress(content) if name.endswith(".gz") and packed else content
+        (folder / name).write_bytes(whole)
+    readers = [lambda name=name: read_edges(folder / name) for name in ("x.tsv", "x.csv", "x.tsv.gz")]
+    readers += [
+        lambda: read_obo(folder / "x.obo", ("is_a", "part_of"), definitions=True),
+        lambda: read_wordnet(folder),
+    ]
+    for read in readers:
+        message = outcome(read)
+        assert message is None or str(folder) in message
+
+
 # --- taxonomies ---------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import pickle
 import sqlite3
+from datetime import datetime, timezone
 
 import numpy as np
 import pytest
@@ -234,6 +235,25 @@ def test_a_live_file_keeps_places_and_tells_others(tmp_path):
         for id, (depth, point) in kept.items():
             assert mem.depth(id) == pytest.approx(depth, rel=1e-15)
             np.testing.assert_allclose(mem.point(id), point, atol=1e-15)
+
+
+def test_the_past_has_the_places_of_then(tmp_path):
+    moments = iter(datetime(2026, 1, day, tzinfo=timezone.utc) for day in range(1, 29))
+    points = {"a": [0.5, 0.0], "b": [0.0, 0.5]}
+    with Memory.open(
+        tmp_path / "m.db", embedder=LearnedEmbedder(points), history=True, clock=lambda: next(moments)
+    ) as mem:
+        mem.add("a", id="a")
+        mem.add("b", id="b", parent="a")
+        before = mem.depth("b")
+        then = mem.get("b").recorded_at
+        mem.place_learned(points)
+        later = mem.get("b").recorded_at
+        assert later == then and mem.depth("b") == pytest.approx(2 * np.arctanh(0.5))
+        now = {hit.id: hit.depth for hit in mem.search("a", k=2, touch=False)}
+        assert now["b"] == mem.depth("b")
+        past = {hit.id: hit.depth for hit in mem.search("a", k=2, touch=False, as_of=then)}
+        assert past["b"] == before
 
 
 def test_another_embedder_leaves_learnt_places(tmp_path):

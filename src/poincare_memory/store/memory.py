@@ -507,7 +507,8 @@ class Memory(AsyncTwins):
     ) -> None:
         """Change a memory in place, wholly or not at all.
 
-        A new text is embedded and moves the memory and all below it; the same text moves nothing. `meta`
+        A new text is embedded and moves the memory and all below it (a learnt place stays: see `place_learned`); the
+        same text moves nothing. `meta`
         replaces the metadata. `valid_from` and `valid_until` may be set to None. `pin` exempts it from decay, or
         not any more.
 
@@ -552,7 +553,8 @@ class Memory(AsyncTwins):
     def link(self, child: str, parent: str | None) -> None:
         """Move a memory, with all below it, under another parent; None makes it a root.
 
-        Linked to the parent it has, nothing changes; otherwise it becomes the last of the children there.
+        Linked to the parent it has, nothing changes; otherwise it becomes the last of the children there. A learnt
+        place stays as it is.
 
         Raises
         ------

@@ -59,6 +59,7 @@ def reembed_all(
             seq = sql.last_change(connection)
             store = _store_in(connection, where)
             versions = sql.version_texts(connection)
+        _check_learnt_places(store.columns, embedder)
         _embed(embedder, _texts_of(store.columns, versions), vectors, progress)
         take_turn(lambda: connection, where, patience, threading.Lock())
         try:
@@ -98,6 +99,15 @@ def _embed(
             bar.update(len(part))
 
 
+def _check_learnt_places(columns: Columns, embedder: Embedder) -> None:
+    learnt = int(np.count_nonzero(columns.learnt[columns.live_rows()] == LEARNT))
+    if learnt and int(embedder.dim) != columns.dim:
+        raise ValueError(
+            f"{learnt} memories have places that were learnt in {columns.dim} dimensions: an embedder of "
+            f"{embedder.dim} cannot take over; give their places up with place_learned({{id: None, ...}}) first"
+        )
+
+
 def _replace(store: Store, embedder: Embedder, vectors: dict[str, NDArray[Any]]) -> None:
     """New vectors and places in the columns of a store that nobody else has."""
     columns = store.columns
@@ -105,11 +115,6 @@ def _replace(store: Store, embedder: Embedder, vectors: dict[str, NDArray[Any]])
     if len(rows) == 0:
         return
     learnt = rows[columns.learnt[rows] == LEARNT]
-    if len(learnt) and int(embedder.dim) != columns.dim:
-        raise ValueError(
-            f"{len(learnt)} memories have places that were learnt in {columns.dim} dimensions: an embedder of "
-            f"{embedder.dim} cannot take over; give their places up with place_learned({{id: None, ...}}) first"
-        )
     places = columns.direction[learnt]
     columns.change_dim(int(embedder.dim))
     stacked = np.stack([vectors[columns.texts[row] or ""] for row in rows.tolist()])

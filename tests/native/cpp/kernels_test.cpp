@@ -12,9 +12,11 @@
 #include "cone_members.hpp"
 #include "decay.hpp"
 #include "hashing.hpp"
+#include "layout_quality.hpp"
 #include "numerics.hpp"
 #include "placement.hpp"
 #include "rows.hpp"
+#include "sarkar.hpp"
 #include "scan.hpp"
 #include "spreading.hpp"
 #include "tree.hpp"
@@ -68,7 +70,7 @@ struct Store {
     std::vector<double> embedding, direction, radius;
     std::vector<float> scan_direction;
     std::vector<std::int32_t> level, parent, first_child, last_child, next, previous, rows;
-    std::vector<std::uint8_t> directed;
+    std::vector<std::uint8_t> directed, learnt;
     std::vector<std::int64_t> t, accesses, valid_from, valid_until;
 
     explicit Store(Random& random)
@@ -87,6 +89,7 @@ struct Store {
           previous(n, -1),
           rows(n),
           directed(n),
+          learnt(n),
           t(n),
           accesses(n),
           valid_from(n, poincare::kMissingInstant),
@@ -102,6 +105,14 @@ struct Store {
             t[i] = static_cast<std::int64_t>(below(random, 1000000000));
             accesses[i] = static_cast<std::int64_t>(below(random, 5));
             if (below(random, 3) == 0) valid_until[i] = t[i];
+            if (below(random, 6) == 0) {
+                const std::vector<double> unit = checking::unit_vector(random, dim);
+                std::copy(unit.begin(), unit.end(), direction.begin() + static_cast<std::ptrdiff_t>(i * dim));
+                std::copy(unit.begin(), unit.end(),
+                          scan_direction.begin() + static_cast<std::ptrdiff_t>(i * dim));
+                learnt[i] = directed[i] = 1;
+                radius[i] = uniform(random, 0.01, 3);
+            }
         }
         poincare::attach_rows(links(), rows.data(), parents.data(), n);
     }
@@ -115,13 +126,22 @@ struct Store {
                                            uniform(random, 0, 1),   sqrt_c,
                                            below(random, 2) == 0,   0.1};
         const poincare::PlacementColumns<double> columns{
-            embedding.data(), direction.data(), scan_direction.data(), radius.data(),
-            level.data(),     parent.data(),    directed.data(),       dim};
+            embedding.data(), direction.data(), scan_direction.data(),
+            radius.data(),    level.data(),     parent.data(),
+            directed.data(),  learnt.data(),    dim};
+        const std::vector<double> given = radius;
         poincare::place_rows(columns, rows.data(), n, rule, 1);
         for (std::size_t i = 0; i < n; ++i) {
             const std::int32_t above = parent[i];
             CHECK(level[i] == (above < 0 ? 0 : level[static_cast<std::size_t>(above)] + 1));
-            CHECK(close(radius[i], rule.base_depth + level[i] * rule.depth_step, 1e-12));
+            const bool is_below = above >= 0 && learnt[static_cast<std::size_t>(above)] != 0;
+            CHECK(learnt[i] == 1 || learnt[i] == (is_below ? 2 : 0));
+            if (learnt[i] == 1)
+                CHECK(radius[i] == given[i]);
+            else if (is_below)
+                CHECK(radius[i] == radius[static_cast<std::size_t>(above)] + rule.depth_step);
+            else
+                CHECK(close(radius[i], rule.base_depth + level[i] * rule.depth_step, 1e-12));
             double square = 0;
             for (std::size_t j = 0; j < dim; ++j) square += direction[i * dim + j] * direction[i * dim + j];
             CHECK(directed[i] ? std::abs(square - 1) < 1e-9 : square == 0);
@@ -163,8 +183,13 @@ void scan(const Store& store, Random& random) {
                                     uniform(random, 0.1, 4)};
     const double rows_of_factors[] = {0, 2.0, 0, 1, 5.0, 0.5, 2, 0.01, 0};
     const std::vector<poincare::DecayFactor> factors = poincare::decay_factors(rows_of_factors, 3);
-    const poincare::ScanScoring scoring{store.sqrt_c,   uniform(random, -1, 1), uniform(random, -1, 2),
-                                        factors.data(), factors.size(),         2000000000,
+    const poincare::ScanScoring scoring{store.sqrt_c,
+                                        uniform(random, -1, 1),
+                                        uniform(random, -1, 2),
+                                        factors.data(),
+                                        factors.size(),
+                                        2000000000,
+                                        nullptr,
                                         nullptr};
     std::vector<std::int32_t> candidates(store.rows);
     std::shuffle(candidates.begin(), candidates.end(), random);
@@ -274,6 +299,35 @@ void spread(Random& random) {
     }
 }
 
+// A random tree laid out, plainly and in double-double, and measured: edges have their lengths.
+void layout(Random& random) {
+    const std::size_t n = 2 + below(random, 40), dim = 2 + below(random, 4);
+    std::vector<std::int32_t> parent(n, -1), sources(n);
+    std::vector<std::int64_t> child_count(n);
+    std::vector<double> length(n), direction(n * dim), low(n * dim), radius(n), distances(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        sources[i] = static_cast<std::int32_t>(i);
+        length[i] = uniform(random, 0.1, 0.5);
+        if (i == 0) continue;
+        const std::size_t first = static_cast<std::size_t>(std::max(parent[i - 1], 0));
+        parent[i] = static_cast<std::int32_t>(first + below(random, i - first));  // in breadth-first order
+        ++child_count[static_cast<std::size_t>(parent[i])];
+    }
+    const bool precise = below(random, 2) == 0;
+    poincare::sarkar_polar({child_count.data(), length.data(), n, dim}, below(random, 9), 5, direction.data(),
+                           precise ? low.data() : nullptr, radius.data(), 1);
+    const poincare::PolarRows points{direction.data(), precise ? low.data() : nullptr, radius.data(), dim};
+    poincare::polar_pair_distances(points, sources.data() + 1, parent.data() + 1, n - 1, distances.data(), 1);
+    for (std::size_t i = 1; i < n; ++i) CHECK(close(distances[i - 1], length[i], precise ? 1e-10 : 1e-5));
+    std::vector<poincare::NodeQuality> quality(n);
+    poincare::layout_quality(points, {parent.data(), length.data(), n}, sources.data(), n, quality.data(), 1);
+    for (const poincare::NodeQuality& of_node : quality) {
+        CHECK(of_node.pairs == static_cast<std::int64_t>(n) - 1);
+        CHECK(of_node.least > 0 && of_node.largest < 1 + 1e-5);  // the tree is the longest way
+        CHECK(of_node.precision > 0 && of_node.precision <= 1);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -293,6 +347,7 @@ int main(int argc, char** argv) {
             walk(own, mine);
             texts(mine);
             spread(mine);
+            layout(mine);
         }
     });
     std::puts("kernels: ok");
