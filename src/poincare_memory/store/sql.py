@@ -8,12 +8,11 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
-from operator import lt
+from itertools import chain, compress, islice, repeat
+from operator import eq, lt
 from pathlib import Path
 from typing import Any, Final
 
@@ -213,8 +212,10 @@ def insert(
     noted = {name: columns[name] for name in _UNDIGESTED} | {"digest": digests}
     _put(connection, "INSERT OR REPLACE INTO pm_digest", noted)
     if extras:
-        named = zip(fields["id"], fields["text"], *(fields[name] for name in EXTRAS), strict=True)
-        put_extras(connection, (row for row in named if row[2:] != _NO_EXTRA))
+        has_any = [noted is not None for noted in extras["text_digest"]]
+        named = {"id": fields["id"], "digest": extras.pop("text_digest")} | extras
+        chosen = {name: list(compress(values, has_any)) for name, values in named.items()}
+        _put(connection, "INSERT OR REPLACE INTO pm_extra", chosen)
 
 
 def _extras_of(fields: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
@@ -222,8 +223,11 @@ def _extras_of(fields: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     extras = {name: fields[name] for name in EXTRAS}
     if not any(map(_says_something, extras.values())):
         return {}
-    rows = zip(fields["text"], *extras.values(), strict=True)
-    return {"text_digest": [None if row[1:] == _NO_EXTRA else digest(row[0]) for row in rows]} | extras
+    noted: list[int | None] = list(text_digests(fields["text"]))
+    if all(None in values for values in extras.values()):  # some record may have none
+        rows = zip(noted, *extras.values(), strict=True)
+        noted = [None if row[1:] == _NO_EXTRA else row[0] for row in rows]
+    return {"text_digest": noted} | extras
 
 
 def _says_something(values: Sequence[Any]) -> bool:
@@ -546,10 +550,12 @@ class _Reading:
 
     def _add_extras(self, columns: Mapping[str, Sequence[Any]]) -> None:
         """The `EXTRAS` of each record, where they were written for it as it is."""
-        written = [
-            noted is not None and noted == digest(text)
-            for noted, text in zip(columns["text_digest"], columns["text"], strict=True)
-        ]
+        noted, found = columns["text_digest"], text_digests(columns["text"])
+        if noted == found:
+            for name in EXTRAS:
+                self.fields[name] += columns[name]
+            return
+        written = list(map(eq, noted, found))
         for name in EXTRAS:
             values = zip(written, columns[name], strict=True)
             self.fields[name] += (value if holds else None for holds, value in values)
@@ -567,9 +573,14 @@ def _found(rows: _Rows, digests: _Digests | None, dim: int, where: str) -> Found
     return Found(reading.positions, reading.fields, points, embeddings)
 
 
+def text_digests(texts: Sequence[Any]) -> list[int]:
+    """Tell whether rows of pm_extra still belong to the records they were written for."""
+    return record_digests([texts])
+
+
 def digest(text: Any) -> int:
-    """Tells whether a row of pm_extra still belongs to the record it was written for."""
-    return zlib.crc32(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else -1
+    """`text_digests` of one."""
+    return text_digests([text])[0]
 
 
 def read_config(connection: sqlite3.Connection, where: str) -> dict[str, Any]:
