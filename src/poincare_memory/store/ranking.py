@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 GRAPH_FROM_PASSING: Final = 4096  # below so many rows that pass, the scan is faster than a graph
 GRAPH_SHARE: Final = 8  # and so it is when more than one row in so many would come from the graph
 GRAPH_LEAST: Final = 64  # rows asked of the graph at first
+BELOW_ROUNDING: Final = 1 - 1e-5  # of a distance: graphs order by float32
 GRAPH_WORDS: Final = 1024  # best matches of words that are scored beside them
 
 SCAN_METRIC: Final = {"shell": _kernels.SCAN_SHELL, "hyperbolic": _kernels.SCAN_HYPERBOLIC}
@@ -124,7 +125,7 @@ class Ranking:
         farthest that was, and scores at most −d + M, where M bounds the other terms. The best matches of the
         query's words are scored beside them, so that M has to bound those of the rest only.
         """
-        query, directed = self.query, self.store.columns.directed
+        query = self.query
         if query is None or query.direction is None or candidates.weights is not None:
             return None
         passing = candidates.count if candidates.mask is None else int(np.count_nonzero(candidates.mask))
@@ -135,19 +136,17 @@ class Ranking:
         matching, bonus, most_of_rest = self._matching(candidates)
         most += most_of_rest
         while wanted * GRAPH_SHARE <= passing:
-            found = self.store.index.nearest_rows(
+            nearest = self.store.index.nearest_rows(
                 query.metric, query.direction, query.radius, wanted, allowed
             )
-            if found is None:
+            if nearest is None:
                 return None
-            hits = self._scored(np.union1d(found, matching), bonus)
-            fetched = set(found.tolist())
+            found, reached = nearest
+            hits = self._scored(np.union1d(found, matching) if len(matching) else found, bonus, k)
             # Rows without direction are all fetched, and far: they tell nothing about those that were not.
-            farthest = max(
-                (distance for row, _, distance, _ in hits if directed[row] and row in fetched), default=0.0
-            )
-            if len(hits) >= k and hits[k - 1][1] > -farthest + most:
-                return [self._at_row(candidates, hit) for hit in hits[:k]]
+            farthest = self._distance_to(int(found[reached - 1])) if reached else 0.0
+            if len(hits) >= k and hits[k - 1][1] > most - farthest * BELOW_ROUNDING:
+                return [self._at_row(candidates, hit) for hit in hits]
             wanted *= 4
         return None
 
@@ -175,13 +174,27 @@ class Ranking:
         by_row[rows] = bonus
         return rows[matching], by_row, most
 
-    def _scored(self, found: NDArray[Any], bonus: Float64Array | None) -> list[Hit]:
-        """Exact scores of rows, best first, ties by age; the position of a hit is its row."""
+    def _scored(self, found: NDArray[Any], bonus: Float64Array | None, k: int) -> list[Hit]:
+        """The k best of these rows by exact score, ties by age; the position of a hit is its row."""
         rows = found.astype(np.int32)
-        rows = np.ascontiguousarray(rows[np.argsort(self.store.columns.order[rows])])
+        if self.store.columns.dense():
+            rows.sort()
+        else:
+            rows = rows[np.argsort(self.store.columns.order[rows])]
         added = None if bonus is None else bonus[rows]
-        hits = self._scan(Candidates(rows, len(rows), bonus=added), len(rows))
-        return [(int(rows[hit[0]]), *hit[1:]) for hit in hits]
+        hits = self._scan(Candidates(rows, len(rows), bonus=added), k)
+        return [(rows.item(at), score, distance, weight) for at, score, distance, weight in hits]
+
+    def _distance_to(self, row: int) -> float:
+        """Distance of the query to a row that a graph holds: one with a direction, and not too deep."""
+        store, query = self.store, self.query
+        assert query is not None
+        gap = store.columns.direction[row] - query.direction
+        sqrt_c = store.ball.sqrt_c
+        r = sqrt_c * query.radius
+        s = r if query.metric == "shell" else sqrt_c * store.columns.radius.item(row)
+        q = math.sinh((r - s) / 2) ** 2 + math.sinh(r) * math.sinh(s) * float(gap @ gap) / 4
+        return 2.0 / sqrt_c * math.asinh(math.sqrt(q))
 
     def _at_row(self, candidates: Candidates, hit: Hit) -> Hit:
         if candidates.rows is None:

@@ -135,10 +135,11 @@ class ShellIndex(MIPSIndex):
         radius: float,
         k: int,
         allowed: NDArray[np.uint8] | None = None,
-    ) -> Indices | None:
+    ) -> tuple[Indices, int] | None:
         """Rows of the k memories nearest to a query but for the graph's recall; None where a scan must answer.
 
-        Rows without direction are not in a graph: they are added at the end. `radius` is hyperbolic, unscaled.
+        So many of them, as the second value tells, come nearest first. Rows without direction are not in a graph:
+        they are added at the end. `radius` is hyperbolic, unscaled.
         """
         if self.backend == "faiss":
             if metric != "shell" or allowed is not None:
@@ -149,13 +150,13 @@ class ShellIndex(MIPSIndex):
             graph = self._graph_of(metric)
             if graph is None or scaled > _hnsw.LARGEST_RADIUS:
                 return None
-            ef = max(self.ef_search, 2 * k)
+            ef = max(self.ef_search, k)
             rows, _ = graph.search(direction.astype(np.float32), scaled, k=k, ef=ef, allowed=allowed)
             directed = len(graph)
         undirected = self._undirected_rows(directed, allowed)
         if undirected is None or len(rows) + len(undirected) < min(k, self.size):
             return None
-        return np.concatenate([rows, undirected]) if len(undirected) else rows
+        return (np.concatenate([rows, undirected]) if len(undirected) else rows), len(rows)
 
     def _undirected_rows(self, directed: int, allowed: NDArray[np.uint8] | None) -> Indices | None:
         columns = self._store.columns
@@ -320,10 +321,13 @@ class ShellIndex(MIPSIndex):
 
     def _positions(self, query: FloatArray, k: int, live: Rows) -> Indices:
         direction, radius = ball_to_polar(query[None], self.ball.c)
-        rows = self.nearest_rows("shell", direction[0], float(radius[0]), max(self.ef_search, 2 * k))
-        if rows is None:
+        nearest = self.nearest_rows("shell", direction[0], float(radius[0]), max(self.ef_search, 2 * k))
+        if nearest is None:
             return np.arange(len(live))
-        order = self._store.columns.order
+        rows, columns = nearest[0], self._store.columns
+        if columns.dense():
+            return np.sort(rows)
+        order = columns.order
         return np.sort(np.searchsorted(order[live], order[rows]))
 
     def _shell_distances(self, query: FloatArray, rows: Rows) -> FloatArray:
