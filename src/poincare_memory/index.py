@@ -18,12 +18,13 @@ then the Lorentzian inner product, a decreasing function of the hyperbolic dista
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._core import _hnsw
+from ._core import _hnsw, _kernels
 from .arguments import integer
 from .geometry.lorentz import to_mips_vectors
 from .geometry.numerics import FloatArray
@@ -91,6 +92,7 @@ class MIPSIndex:
         self._threads = resolve_threads(n_threads)
         self._points: FloatArray = np.zeros((0, 0))
         self._graph: _hnsw.Graph | None = None
+        self._on_shell = False  # of the graph's points: its surrogates are squared chords
         self._faiss: Any = None
 
     @property
@@ -147,26 +149,32 @@ class MIPSIndex:
         wanted = min(integer("k", k), self.size)
         if wanted < 1:
             return np.zeros(0, np.int64), np.zeros(0)
-        query = checked_points(np.asarray(point)[None], self.ball, what="query point")[0]
-        if query.shape[0] != self._points.shape[1]:
-            raise ValueError(f"query point: expected shape ({self._points.shape[1]},), got {query.shape}")
-        rows = self._candidates(query, wanted)
-        found = self._points if rows is None else self._points[rows]
-        distances = self.ball.distance(query[None], found)
+        query, scaled = checked_query(point, self.ball, self._points.shape[1])
+        rows = self._candidates(query, scaled, wanted)
+        if rows is None:
+            distances = self.ball.distance(query[None], self._points)
+        else:
+            distances = np.empty(len(rows))
+            _kernels.ball_distances(query[None], self._points[rows], self.ball.c, distances, 1)
         best = smallest(distances, wanted)
         indices = best if rows is None else rows[best]
         return indices, -np.cosh(self.ball.sqrt_c * distances[best]) / self.ball.c
 
-    def _candidates(self, query: FloatArray, k: int) -> Indices | None:
-        """Rows that hold the k nearest but for the backend's recall, ascending; None: look at all."""
+    def _candidates(self, query: NDArray[np.float64], scaled: float, k: int) -> Indices | None:
+        """Rows that hold the k nearest but for the backend's recall, ascending; None: look at all.
+
+        `scaled` is the query's distance from the origin, times √c.
+        """
         if self._graph is not None:
-            direction, radius = ball_to_polar(query[None], self.ball.c)
-            scaled = float(radius[0] * self.ball.sqrt_c)
             if scaled > _hnsw.LARGEST_RADIUS:
                 return None
             ef = max(self.ef_search, 2 * k)
-            rows, _ = self._graph.search(direction[0].astype(np.float32), scaled, k=ef, ef=ef)
-            return np.sort(rows) if len(rows) >= k else None
+            direction = np.empty(len(query))
+            _kernels.unit_direction(query, direction)
+            rows, surrogates = self._graph.search(direction.astype(np.float32), scaled, k=ef, ef=ef)
+            if len(rows) < k:
+                return None
+            return np.sort(rows[: near_enough(surrogates, k)] if self._on_shell else rows)
         if self._faiss is not None:
             asked = min(self.size, max(self.ef_search, 2 * k))
             lorentz = np.ascontiguousarray(self.ball.to_lorentz(query)[None], np.float32)
@@ -180,9 +188,10 @@ class MIPSIndex:
         scaled = radius * self.ball.sqrt_c
         if not len(points) or scaled.max() > _hnsw.LARGEST_RADIUS:
             return None
+        self._on_shell = _on_one_shell(scaled)
         graph = _hnsw.Graph(
             points.shape[1],
-            metric="shell" if _on_one_shell(scaled) else "hyperbolic",
+            metric="shell" if self._on_shell else "hyperbolic",
             m=self.hnsw_m,
             ef_construction=EF_CONSTRUCTION,
             seed=GRAPH_SEED,
@@ -234,6 +243,24 @@ def checked_points(points: FloatArray, ball: PoincareBall, what: str = "points")
             f"expected less than the ball's radius {ball.radius:.6g}; use ball.project first"
         )
     return array
+
+
+def checked_query(point: Any, ball: PoincareBall, dim: int) -> tuple[NDArray[np.float64], float]:
+    """A query point, and its distance from the origin times √c; ValueError where it is none of the ball's."""
+    query = np.array(point, np.float64)
+    if query.shape == (dim,):
+        length, margin = np.empty(1), np.empty(1)
+        outside = _kernels.ball_row_terms(query[None], ball.c, length, margin, 1)
+        if outside < 0 and length.item() < 1:  # not NaN
+            return query, 2.0 * math.asinh(length.item() / math.sqrt(margin.item()))
+    query = checked_points(np.asarray(point)[None], ball, what="query point")[0]
+    raise ValueError(f"query point: expected shape ({dim},), got {query.shape}")
+
+
+def near_enough(squared_chords: NDArray[np.float32], k: int) -> int:
+    """How many of these, ascending, may belong to the k nearest once their rounding to float32 is made good."""
+    chord = math.sqrt(float(squared_chords[k - 1])) * (1 + 1e-5) + 1e-6
+    return int(np.searchsorted(squared_chords, np.float32(chord * chord), side="right"))
 
 
 def finds_itself(

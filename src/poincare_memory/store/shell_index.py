@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._core import _hnsw
+from .._core import _hnsw, _kernels
 from ..arguments import integer
 from ..geometry.numerics import FloatArray
-from ..geometry.polar import ball_to_polar, polar_to_ball
+from ..geometry.polar import polar_to_ball
 from ..index import (
     EF_CONSTRUCTION,
     GRAPH_FROM,
@@ -21,7 +21,7 @@ from ..index import (
     Backend,
     Indices,
     MIPSIndex,
-    checked_points,
+    checked_query,
     finds_itself,
     smallest,
 )
@@ -304,38 +304,48 @@ class ShellIndex(MIPSIndex):
 
     def query(self, point: FloatArray, k: int) -> tuple[Indices, FloatArray]:
         """As :meth:`MIPSIndex.query`; indices are positions in ``Memory.ids``."""
-        query = checked_points(np.asarray(point)[None], self.ball, what="query point")[0]
         columns = self._store.columns
-        if query.shape[0] != columns.dim:
-            raise ValueError(f"query point: expected shape ({columns.dim},), got {query.shape}")
+        query, scaled = checked_query(point, self.ball, columns.dim)
+        direction = np.empty(len(query))
+        directed = _kernels.unit_direction(query, direction)
         with self._store.lock.read():
             wanted = min(integer("k", k), columns.n)
             if wanted < 1:
                 return np.zeros(0, np.int64), np.zeros(0)
-            live = columns.live_rows()
-            positions = self._positions(query, wanted, live)
-            found = live[positions]
-            distances = self._shell_distances(query, found)
+            positions, rows = self._positions(direction, scaled, wanted)
+            distances = self._shell_distances(direction if directed else None, scaled, rows)
         best = smallest(distances, wanted)
         return positions[best], -np.cosh(self.ball.sqrt_c * distances[best]) / self.ball.c
 
-    def _positions(self, query: FloatArray, k: int, live: Rows) -> Indices:
-        direction, radius = ball_to_polar(query[None], self.ball.c)
-        nearest = self.nearest_rows("shell", direction[0], float(radius[0]), max(self.ef_search, 2 * k))
+    def _positions(self, direction: NDArray[np.float64], scaled: float, k: int) -> tuple[Indices, Rows]:
+        """Candidates, ascending, as positions in order of insertion and as rows."""
+        columns = self._store.columns
+        radius = scaled / self.ball.sqrt_c
+        nearest = self.nearest_rows("shell", direction, radius, max(self.ef_search, 2 * k))
+        live = columns.live_rows()
         if nearest is None:
-            return np.arange(len(live))
-        rows, columns = nearest[0], self._store.columns
+            return np.arange(len(live)), live
         if columns.dense():
-            return np.sort(rows)
-        order = columns.order
-        return np.sort(np.searchsorted(order[live], order[rows]))
+            rows = np.sort(nearest[0])
+            return rows, rows.astype(np.int32)
+        positions = np.sort(np.searchsorted(columns.order[live], columns.order[nearest[0]]))
+        return positions, live[positions]
 
-    def _shell_distances(self, query: FloatArray, rows: Rows) -> FloatArray:
-        columns, depth = self._store.columns, self._store.base_depth
-        points = polar_to_ball(columns.direction[rows], np.full(len(rows), depth), self.ball.c)
-        distances: FloatArray = self.ball.distance(query[None], points)
-        opposite = float(self.ball.distance_to_origin(query)) + depth
-        return np.where(columns.directed[rows] == 1, distances, opposite)
+    def _shell_distances(
+        self, direction: NDArray[np.float64] | None, scaled: float, rows: Rows
+    ) -> NDArray[np.float64]:
+        """Distances of a query to memories on the shell; without a direction it is opposite to everything."""
+        columns = self._store.columns
+        shell = self._store.base_depth * self.ball.sqrt_c
+        chords = np.full(len(rows), 4.0)
+        if direction is not None:
+            gaps = columns.direction[rows] - direction
+            chords = np.einsum("ij,ij->i", gaps, gaps)
+            chords[columns.directed[rows] == 0] = 4.0
+        distances = np.empty(len(rows))
+        _kernels.polar_distances(np.full(len(rows), scaled), np.full(len(rows), shell), chords, distances)
+        distances /= self.ball.sqrt_c
+        return distances
 
     # --- faiss ----------------------------------------------------------------------------------------------
 
