@@ -96,7 +96,7 @@ def test_it_opens_and_moves_at_once(page: Page, large: Path, record_property) ->
     assert 0.0 < drawing < WITH_COMPANY * SLOWEST_FRAME
     if is_quiet:
         assert opened < SLOWEST_OPENING
-        assert np.median(frames) < SLOWEST_FRAME
+        assert np.median(frames) < 1.05 * SLOWEST_FRAME  # a screen shows whole frames of 16.7 ms
 
 
 def test_table_tree_and_search_hold_only_what_is_seen(page: Page, large: Path) -> None:
