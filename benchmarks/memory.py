@@ -71,34 +71,6 @@ class Searching:
         self.memory.search("word3 word77", mode="subtree", root="1", touch=False)
 
 
-class SearchingWithMore:
-    """What ours adds: operators, words, many queries at once, diversity."""
-
-    params = (1_000, 10_000)
-    param_names = ("memories",)
-
-    def setup(self, count: int) -> None:
-        self.memory = pm.Memory(decay=pm.HalfLife(), clock=lambda: NOW)
-        self.memory.add_many({**item, "meta": {"n": i}} for i, item in enumerate(items(count)))
-        self.queries = [f"word{i} word{7 * i + 1}" for i in range(64)]
-        self.memory.search("word3", lexical_coef=0.3, touch=False)  # makes the table of words
-
-    def time_metadata_operators(self, count: int) -> None:
-        self.memory.search("word3 word77", filters={"n": {"$gte": count // 2}}, touch=False)
-
-    def time_field_operators(self, count: int) -> None:
-        self.memory.search("word3 word77", filters={"level": {"$gte": 2}}, touch=False)
-
-    def time_lexical(self, count: int) -> None:
-        self.memory.search("word3 word77", lexical_coef=0.3, touch=False)
-
-    def time_diverse(self, count: int) -> None:
-        self.memory.search("word3 word77", diversity=0.3, touch=False)
-
-    def time_64_queries(self, count: int) -> None:
-        self.memory.search_many(self.queries, touch=False)
-
-
 class Files:
     params = (1_000, 10_000)
     param_names = ("memories",)

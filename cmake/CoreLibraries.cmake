@@ -27,6 +27,7 @@ add_library(core_math STATIC
   ${core_dir}/maps.cpp
   ${core_dir}/neighbourhoods.cpp
   ${core_dir}/placement.cpp
+  ${core_dir}/products.cpp
   ${core_dir}/reconstruction.cpp
   ${core_dir}/relaxation.cpp
   ${core_dir}/sampling.cpp

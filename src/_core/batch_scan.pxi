@@ -1,3 +1,8 @@
+cdef extern from "products.hpp" namespace "poincare" nogil:
+    void c_products_f32 "poincare::products_f32"(
+        const float* queries, size_t query_count, const float* matrix, const int32_t* rows, size_t count,
+        size_t dim, float* out, int threads) except +
+
 cdef extern from "batch_scan.hpp" namespace "poincare" nogil:
     cppclass BatchQueries:
         ScanMetric metric
@@ -9,6 +14,27 @@ cdef extern from "batch_scan.hpp" namespace "poincare" nogil:
     bint c_scan_batch "poincare::scan_batch"(
         const ScanColumns& columns, const BatchQueries& queries, const ScanScoring& scoring,
         const ScanCandidates& candidates, size_t k, ScanHit* hits, size_t* found, int threads) except +
+
+
+def products(const float[:, ::1] queries not None, const float[:, ::1] matrix not None, const int32_t[::1] rows,
+             float[:, ::1] out not None, int threads=0):
+    """out[q, i] = query q · row rows[i] of the matrix (row i where `rows` is None), summed over columns in order."""
+    cdef Py_ssize_t count = out.shape[1], dim = queries.shape[1]
+    if matrix.shape[1] != dim:
+        raise ValueError(f"matrix: expected {dim} columns, got {matrix.shape[1]}")
+    if out.shape[0] != queries.shape[0]:
+        raise ValueError(f"out: expected {queries.shape[0]} rows, got {out.shape[0]}")
+    if rows is None:
+        _need_rows("matrix", matrix.shape[0], count)
+    elif rows.shape[0] != count:
+        raise ValueError(f"rows: expected {count} of them, got {rows.shape[0]}")
+    if queries.shape[0] == 0 or count == 0 or dim == 0:
+        return
+    cdef const int32_t* chosen = NULL
+    if rows is not None:
+        chosen = &rows[0]
+    with nogil:
+        c_products_f32(&queries[0, 0], queries.shape[0], &matrix[0, 0], chosen, count, dim, &out[0, 0], threads)
 
 
 def scan_batch(

@@ -106,3 +106,34 @@ def test_arguments_that_do_not_fit_are_refused(name: str, value: Any, told: str)
     }
     with pytest.raises(ValueError, match=told):
         _kernels.scan_batch(**{**arguments, name: value})
+
+
+@pytest.mark.parametrize("queries", [1, 3, 8, 17, 64, 65])
+@pytest.mark.parametrize(("count", "dim"), [(1, 1), (5, 3), (6, 16), (97, 33), (200, 384)])
+def test_products_are_sums_in_order(queries: int, count: int, dim: int) -> None:
+    rng = np.random.default_rng(0)
+    left, right = (unit_rows(rng.normal(size=(n, dim))).astype(np.float32) for n in (queries, count))
+    expected = np.zeros((queries, count), np.float32)
+    for d in range(dim):
+        expected += left[:, d, None] * right[:, d]
+    out = np.full((queries, count), np.nan, np.float32)
+    _kernels.products(left, right, None, out)
+    assert np.array_equal(out, expected)
+    rows = rng.integers(0, count, 50).astype(np.int32)
+    some = np.empty((queries, 50), np.float32)
+    _kernels.products(left, right, rows, some, threads=2)
+    assert np.array_equal(some, expected[:, rows])
+    exact = left.astype(float) @ right.T.astype(float)
+    assert np.abs(expected - exact).max() <= 1.01 * dim * 2.0**-24
+
+
+def test_products_that_do_not_fit_are_refused() -> None:
+    queries, matrix = np.zeros((2, 3), np.float32), np.zeros((5, 3), np.float32)
+    for arguments, told in (
+        ((queries, matrix[:, :2].copy(), None, np.zeros((2, 5), np.float32)), "matrix: expected 3 columns"),
+        ((queries, matrix, None, np.zeros((1, 5), np.float32)), "out: expected 2 rows"),
+        ((queries, matrix, None, np.zeros((2, 6), np.float32)), "matrix: expected at least 6"),
+        ((queries, matrix, np.zeros(4, np.int32), np.zeros((2, 5), np.float32)), "rows: expected 5"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            _kernels.products(*arguments)

@@ -168,6 +168,13 @@ def scan_top_k(
     threads: int = 0,
     bonus: npt.NDArray[np.float64] | None = None,
 ) -> list[tuple[int, float, float, float]]: ...
+def products(
+    queries: npt.NDArray[np.float32],
+    matrix: npt.NDArray[np.float32],
+    rows: npt.NDArray[np.int32] | None,
+    out: npt.NDArray[np.float32],
+    threads: int = 0,
+) -> None: ...
 def scan_batch(
     direction: npt.NDArray[np.float64],
     radius: npt.NDArray[np.float64],

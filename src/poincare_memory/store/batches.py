@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .state import Store
 
 PRODUCTS_AT_ONCE: Final = 1 << 24
-ROWS_AT_ONCE: Final = 1 << 13  # directions that are gathered at a time where not all memories compete
 
 Float32Array = NDArray[np.float32]
 
@@ -177,14 +176,9 @@ def _products(ranking: Ranking, candidates: Candidates, queries: Float32Array) -
     """Inner products of every query and candidate; −1, as of the opposite, for one without direction."""
     columns, rows = ranking.store.columns, candidates.rows
     products = np.empty((len(queries), candidates.count), np.float32)
-    if rows is None:
-        np.matmul(queries, columns.scan_direction[: candidates.count].T, out=products)
-        undirected = columns.directed[: candidates.count] == 0
-    else:
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            block = slice(start, start + ROWS_AT_ONCE)
-            np.matmul(queries, columns.scan_direction[rows[block]].T, out=products[:, block])
-        undirected = columns.directed[rows] == 0
+    _kernels.products(queries, columns.scan_direction, rows, products)
+    chosen: Any = slice(0, candidates.count) if rows is None else rows
+    undirected = columns.directed[chosen] == 0
     if undirected.any():
         products[:, undirected] = -1
     return products
