@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._core import _kernels
 from ..geometry.numerics import lengths_and_margins
 from ..geometry.poincare import PoincareBall
+from ..progress import Meter, Progress, checked_progress, metered
 from ..threads import resolve_threads
 from .tree import edge_endpoints
 
@@ -24,6 +25,7 @@ __all__ = ["ReconstructionResult", "reconstruction"]
 N = TypeVar("N", bound=Hashable)
 
 _FAR_FROM_BOUNDARY = 0.25  # of 1 − c·|x|²
+_TOLD_AFTER = 1 << 29  # coordinates that are looked at between two reports of progress
 _OWN_DISTANCES = (PoincareBall.distance, PoincareBall.distance_arcosh)
 
 
@@ -53,6 +55,7 @@ def reconstruction(
     *,
     ties: Literal["pessimistic", "reference"] = "pessimistic",
     n_threads: int | None = None,
+    progress: Progress = None,
 ) -> ReconstructionResult:
     """Reconstruction protocol of Nickel & Kiela (2017).
 
@@ -77,6 +80,9 @@ def reconstruction(
         ``points``. It asks ``distance`` once a query.
     n_threads : int, optional
         Threads of the native evaluation; no result depends on it.
+    progress : bool or callable, optional
+        True: a bar (``pip install "poincare-memory[progress]"``); or a function of how many nodes with related ones
+        are evaluated and how many there are.
 
     Returns
     -------
@@ -98,6 +104,7 @@ def reconstruction(
     ReconstructionResult(mean_average_precision=1.0, mean_rank=1.0, n_queries=2)
     """
     threads = resolve_threads(n_threads)
+    checked_progress(progress)
     nodes = list(points)
     rows = _point_rows(points, nodes)
     query, start, related = _related_nodes(nodes, closure)
@@ -113,10 +120,20 @@ def reconstruction(
     if ties == "reference" or (ball is None and distance != "euclidean"):
         asked = distance if callable(distance) else _euclidean
         pairs = (query, start, related)
-        _rank_with(asked, nodes, rows, pairs, ties == "reference", precision, rank_sum)
+        with metered(progress, query.size, "reconstructing", "node") as meter:
+            _rank_with(asked, nodes, rows, pairs, ties == "reference", precision, rank_sum, meter)
     else:
         scale = np.ones(len(nodes)) if ball is None else _margins(nodes, rows, ball)
-        _kernels.reconstruction_ranks(rows, scale, query, start, related, threads, precision, rank_sum)
+        with metered(progress, query.size, "reconstructing", "node") as meter:
+            at_once = max(1, _TOLD_AFTER // rows.size) if progress else query.size
+            for first in range(0, query.size, at_once):
+                part = slice(first, min(first + at_once, query.size))
+                begins = start[part.start : part.stop + 1]
+                _kernels.reconstruction_ranks(
+                    rows, scale, query[part], begins - begins[0], related[begins[0] : begins[-1]], threads,
+                    precision[part], rank_sum[part],
+                )  # fmt: skip
+                meter.update(part.stop - part.start)
     return ReconstructionResult(
         math.fsum(precision) / query.size, int(rank_sum.sum()) / related.size, int(query.size)
     )
@@ -194,6 +211,7 @@ def _rank_with(
     by_order: bool,
     precision: NDArray[np.float64],
     rank_sum: NDArray[np.int64],
+    meter: Meter,
 ) -> None:
     """The native kernel's result for a distance that only Python can call."""
     query, start, related = pairs
@@ -218,6 +236,7 @@ def _rank_with(
             precision[q] = (place / (1 + np.flatnonzero(found))).mean()
         else:
             precision[q] = (place / (place + closer)).mean()
+        meter.update(1)
 
 
 def _euclidean(u: FloatArray, x: FloatArray) -> FloatArray:

@@ -879,16 +879,17 @@ class Memory(AsyncTwins):
         embedding = store.embed([editing.checked_text(query)])[0]
         return store.projector.at_depth(embedding, store.base_depth if depth is None else depth)
 
-    def build_index(self, backend: Backend = "auto") -> MIPSIndex:
+    def build_index(self, backend: Backend = "auto", *, progress: Progress = None) -> MIPSIndex:
         """Build (or rebuild) the nearest-neighbour index over all memories.
 
         Every write is taken into it afterwards. A live store keeps its graph in ``<file>.graph``, written here and
-        by `close`, and has its index again when it is opened.
+        by `close`, and has its index again when it is opened. `progress` is True for a bar (extra ``progress``), or a
+        function of how many memories of a graph are in and how many there are; what needs no graph is at once.
         """
         from .graph_file import keep_graphs
         from .search import build_index
 
-        index = build_index(self._store, backend)
+        index = build_index(self._store, backend, progress)
         keep_graphs(self._store)
         return index
 

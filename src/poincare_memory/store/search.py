@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..geometry.numerics import FloatArray
     from ..index import Backend
+    from ..progress import Progress
     from .arrays import Rows
     from .state import Store
 
@@ -76,11 +77,11 @@ def answer(store: Store, request: Request, query: str | None, place: Query | Non
         return _ranked(store, request, query, place, candidates, factors, moment)
 
 
-def build_index(store: Store, backend: Backend = "auto") -> ShellIndex:
+def build_index(store: Store, backend: Backend = "auto", progress: Progress = None) -> ShellIndex:
     """Build, or build again, the index of a store; see `Memory.build_index`."""
     store.look()
     with store.lock.write():  # so that no write falls between building and keeping in step
-        index = store.index = ShellIndex(store, backend)
+        index = store.index = ShellIndex(store, backend, progress=progress)
     return index
 
 

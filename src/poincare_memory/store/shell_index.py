@@ -25,6 +25,7 @@ from ..index import (
     finds_itself,
     smallest,
 )
+from ..progress import Progress, checked_progress, metered
 from ..threads import available_threads
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ logger = logging.getLogger("poincare_memory")
 
 GraphMetric = Literal["shell", "hyperbolic"]
 Rows = NDArray[np.int32]
+ADDED_AT_ONCE = 1024  # memories between two reports of progress
 MOST_UNDIRECTED = (
     1_000  # rows without direction that an indexed search still adds to its candidates one by one
 )
@@ -64,8 +66,10 @@ class ShellIndex(MIPSIndex):
         *,
         n_threads: int | None = None,
         saved: SavedGraphs | None = None,
+        progress: Progress = None,
     ) -> None:
         super().__init__(store.ball, backend, n_threads=n_threads)
+        self._progress = checked_progress(progress)
         self._store = store
         self._graphs: dict[GraphMetric, _hnsw.Graph] = {}
         self._unfit: set[GraphMetric] = set()
@@ -80,6 +84,7 @@ class ShellIndex(MIPSIndex):
         )  # version and metrics of what was saved last
         if saved is None:
             self.rebuild()
+        self._progress = None  # later, the index keeps up in silence
 
     @property
     def size(self) -> int:
@@ -235,12 +240,17 @@ class ShellIndex(MIPSIndex):
     def _put(self, graph: _hnsw.Graph, metric: GraphMetric, rows: Rows) -> None:
         if len(rows) == 0:
             return
-        graph.add(
-            rows.astype(np.int64),
-            self._store.columns.scan_direction[rows],
-            self._radii(metric, rows),
-            threads=self._threads or available_threads(),
-        )
+        at_once = ADDED_AT_ONCE if self._progress else len(rows)
+        with metered(self._progress, len(rows), "building the index", "memory") as meter:
+            for start in range(0, len(rows), at_once):
+                part = rows[start : start + at_once]
+                graph.add(
+                    part.astype(np.int64),
+                    self._store.columns.scan_direction[part],
+                    self._radii(metric, part),
+                    threads=self._threads or available_threads(),
+                )
+                meter.update(len(part))
 
     # --- graphs as bytes ------------------------------------------------------------------------------------
 
