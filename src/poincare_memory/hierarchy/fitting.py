@@ -207,10 +207,13 @@ class Fit(Generic[N]):
         return entropy if isinstance(entropy, int) else None
 
     def points(self) -> dict[N, FloatArray]:
-        points = self._ball_points() / self.scale
-        if not np.isfinite(points).all():
-            raise self._diverged()
-        return dict(zip(self.pairs.nodes, points, strict=True))
+        return dict(zip(self.pairs.nodes, self._scaled(), strict=True))
+
+    def result(self) -> dict[N, FloatArray]:
+        """The points at the end; rows and pairs are let go before a million small arrays are made."""
+        nodes, points = self.pairs.nodes, self._scaled()
+        del self.pairs, self.rows
+        return dict(zip(nodes, points, strict=True))
 
     @property
     def _single(self) -> bool:
@@ -225,6 +228,13 @@ class Fit(Generic[N]):
         points: NDArray[np.float64] = self.rows[:, : self.options.dim].astype(np.float64)
         if self.options.manifold == "lorentz":
             points /= (1 + np.sqrt(1 + np.einsum("ij,ij->i", points, points)))[:, None]
+        return points
+
+    def _scaled(self) -> NDArray[np.float64]:
+        points = self._ball_points()
+        points /= self.scale
+        if not np.isfinite(points).all():
+            raise self._diverged()
         return points
 
     def _epochs(self) -> Iterator[tuple[int, float]]:

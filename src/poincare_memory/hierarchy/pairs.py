@@ -17,6 +17,7 @@ __all__ = ["NumberedPairs"]
 N = TypeVar("N", bound=Hashable)
 
 _MOST_NODES = 2**31 - 1
+_BLOCK = 1 << 20
 
 
 class NumberedPairs(Generic[N]):
@@ -27,10 +28,15 @@ class NumberedPairs(Generic[N]):
     """
 
     def __init__(self, edges: Iterable[tuple[N, N]] | NDArray[Any]) -> None:
-        numbers = self._of_array(edges) if isinstance(edges, np.ndarray) else self._of_pairs(edges)
+        self.nodes: list[N]
+        self.source: NDArray[np.int32]
+        self.target: NDArray[np.int32]
+        if isinstance(edges, np.ndarray):
+            self._number_array(edges)
+        else:
+            self._number_pairs(edges)
         if len(self.nodes) > _MOST_NODES:
             raise ValueError(f"edges: expected at most {_MOST_NODES} nodes, got {len(self.nodes)}")
-        self.source, self.target = numbers[0::2].copy(), numbers[1::2].copy()
         own = np.flatnonzero(self.source == self.target)
         if own.size:
             node = self.nodes[self.source[own[0]]]
@@ -39,24 +45,29 @@ class NumberedPairs(Generic[N]):
     def __len__(self) -> int:
         return len(self.source)
 
-    def _of_pairs(self, edges: Iterable[tuple[N, N]]) -> NDArray[np.int32]:
+    def _number_pairs(self, edges: Iterable[tuple[N, N]]) -> None:
         ends = edge_endpoints(edges, "u", "v")
         if not ends:
             raise ValueError("edges: expected at least one (u, v) pair, got none")
         self.nodes = sorted(dict.fromkeys(ends), key=repr)
         number = {node: i for i, node in enumerate(self.nodes)}
-        return np.fromiter(map(number.__getitem__, ends), np.int32, len(ends))
+        numbers = np.fromiter(map(number.__getitem__, ends), np.int32, len(ends))
+        self.source, self.target = numbers[0::2].copy(), numbers[1::2].copy()
 
-    def _of_array(self, edges: NDArray[Any]) -> NDArray[np.int32]:
+    def _number_array(self, edges: NDArray[Any]) -> None:
         if edges.ndim != 2 or edges.shape[1] != 2 or not len(edges):
             raise ValueError(f"edges: expected (u, v) pairs, shape (m, 2) with m > 0, got {edges.shape}")
-        values, place = np.unique(edges, return_inverse=True)
+        values = np.unique(edges)
         nodes: list[N] = values.tolist()
         order = sorted(range(len(nodes)), key=list(map(repr, nodes)).__getitem__)
         self.nodes = [nodes[i] for i in order]
         number = np.empty(len(nodes), np.int32)
         number[order] = np.arange(len(nodes), dtype=np.int32)
-        return number[place.reshape(-1)]
+        self.source, self.target = np.empty(len(edges), np.int32), np.empty(len(edges), np.int32)
+        for first in range(0, len(edges), _BLOCK):  # places take eight bytes each
+            rows = slice(first, first + _BLOCK)
+            self.source[rows] = number[np.searchsorted(values, edges[rows, 0])]
+            self.target[rows] = number[np.searchsorted(values, edges[rows, 1])]
 
     def reversed(self) -> NumberedPairs[N]:
         """The same nodes and pairs, these the other way round."""

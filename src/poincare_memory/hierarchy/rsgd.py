@@ -254,4 +254,4 @@ def _learn(
     else:
         fit.start_at_random()
     report = fit.train(progress, callback)
-    return fit.points(), report
+    return fit.result(), report
