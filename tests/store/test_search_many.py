@@ -251,3 +251,39 @@ def test_a_zero_embedding_and_no_decay(mem: Memory) -> None:
     mem_hits = mem.search_many(["42"], k=3, touch=False)[0]
     assert len(mem_hits) == 3
     assert isinstance(mem.decay, NoDecay)
+
+
+def test_edges_of_single_and_many_alike() -> None:
+    """Zero directions, k of any size, nothing that matches, copies: the same from both, and no surprise."""
+    mem = Memory(embedder=Clusters(), clock=lambda: NOW, lexical_coef=0.3)
+    assert mem.search_many(["1", "42"], k=3) == [[], []]
+    mem.add_many({"text": f"memory {i}", "id": str(i), "meta": {"g": 1}} for i in [*range(30), 40, 41, 42])
+    cases: list[dict[str, Any]] = [
+        {"k": 0}, {"k": -1}, {"k": 33}, {"k": 34}, {"k": 2**62}, {"filters": {"g": 2}}, {"filters": {"x": 1}},
+        {"min_score": 1e9}, {"diversity": 1.0, "k": 2**40}, {"lexical_coef": 0.0, "k": 40},
+    ]  # fmt: skip
+    for options in cases:
+        together = mem.search_many(QUERIES, touch=False, **options)
+        assert list(map(plain, together)) == [plain(mem.search(q, touch=False, **options)) for q in QUERIES]
+        expected = 0 if {"filters", "min_score"} & set(options) else min(33, max(0, options["k"]))
+        assert {len(hits) for hits in together} == {expected}
+    without_direction = mem.search("42", k=40, touch=False, lexical_coef=0.0)
+    assert {hit.distance for hit in without_direction} == {2.0}
+    assert [hit.id for hit in without_direction] == mem.ids
+
+
+def test_a_query_that_is_not_finite_changes_nothing() -> None:
+    class Broken(Clusters):
+        def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+            found = super().embed(texts)
+            found[-1, 3] = np.nan
+            return found
+
+    mem = Memory(embedder=Clusters(), clock=lambda: NOW)
+    mem.add("1", id="1")
+    mem.embedder = Broken()
+    with pytest.raises(ValueError, match="returned nan at place 3 of the embedding of text 0"):
+        mem.search("1")
+    with pytest.raises(ValueError, match="returned nan at place 3 of the embedding of text 1"):
+        mem.search_many(["1", "1"])
+    assert mem.get("1").access_count == 0
