@@ -7,7 +7,7 @@ if(POINCARE_OPENMP AND NOT APPLE) # several OpenMP runtimes in one macOS process
 endif()
 
 # Row kernels stand alone: the graph shares them, and stays free of OpenMP.
-add_library(core_rows STATIC ${core_dir}/cpu.cpp ${core_dir}/rows.cpp)
+add_library(core_rows STATIC ${core_dir}/cpu.cpp ${core_dir}/interrupt.cpp ${core_dir}/rows.cpp)
 
 add_library(core_math STATIC
   ${core_dir}/ball.cpp
@@ -21,7 +21,6 @@ add_library(core_math STATIC
   ${core_dir}/digest.cpp
   ${core_dir}/hashing.cpp
   ${core_dir}/instants.cpp
-  ${core_dir}/interrupt.cpp
   ${core_dir}/layout_quality.cpp
   ${core_dir}/lorentz.cpp
   ${core_dir}/maps.cpp

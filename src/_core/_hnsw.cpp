@@ -9,6 +9,7 @@
 
 #include "graph.hpp"
 #include "graph_file.hpp"
+#include "interrupt.hpp"
 
 namespace py = pybind11;
 namespace {
@@ -133,9 +134,25 @@ void load_graph(Graph& graph, const py::buffer& bytes, const Labels& labels, con
                               rows);
 }
 
+// For long insertions: a signal's handler runs here, and what it raises stays set.
+bool interrupted() {
+    const py::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+void raise_what_is_set(std::exception_ptr thrown) {
+    try {
+        if (thrown) std::rethrow_exception(thrown);
+    } catch (const poincare::Interrupted&) {
+        if (!PyErr_Occurred()) PyErr_SetNone(PyExc_KeyboardInterrupt);
+    }
+}
+
 }  // namespace
 
 PYBIND11_MODULE(_hnsw, module) {
+    poincare::set_interrupt_check(&interrupted);
+    py::register_local_exception_translator(&raise_what_is_set);
     module.doc() = "A graph over memories, on hnswlib: rows are directions and radii.";
     module.attr("LARGEST_RADIUS") = poincare::kGraphLargestRadius;
     py::register_exception<poincare::DamagedGraph>(module, "DamagedGraphError", PyExc_ValueError);

@@ -29,6 +29,7 @@
 
 #include "graph_search.hpp"
 #include "graph_space.hpp"
+#include "interrupt.hpp"
 
 namespace poincare {
 
@@ -114,13 +115,17 @@ class GraphBand {
         std::vector<char> known(batch.nodes.size(), 0);
         try {
             std::vector<NewNode*> fresh;
+            InterruptPoll poll;
             for (NewNode& added : batch.nodes) {
                 if (graph_->label_lookup_.count(added.node) == 0)
                     fresh.push_back(&added);
                 else  // reuse rewires neighbours: never in parallel
+                {
+                    poll();
                     insert_one(added);
+                }
             }
-            insert_fresh(fresh, threads);
+            insert_fresh(fresh, threads, poll);
             for (const NewNode& added : batch.nodes)
                 nodes_by_hash_.emplace(fingerprint(added.row), added.node);
         } catch (...) {
@@ -257,17 +262,23 @@ class GraphBand {
         added.inserted = true;
     }
 
-    void insert_fresh(const std::vector<NewNode*>& fresh, int threads) {
+    void insert_fresh(const std::vector<NewNode*>& fresh, int threads, InterruptPoll& poll) {
         // The first nodes are linked by one thread: many that start on an empty graph would miss each other.
         const std::size_t serial = threads <= 1 ? fresh.size() : std::min<std::size_t>(fresh.size(), 256);
-        for (std::size_t i = 0; i < serial; ++i) insert_one(*fresh[i]);
+        for (std::size_t i = 0; i < serial; ++i) {
+            poll();
+            insert_one(*fresh[i]);
+        }
         if (serial == fresh.size()) return;
         std::atomic<std::size_t> next{serial};
         std::exception_ptr first;
         std::mutex keep;
         const auto work = [&] {
             try {
-                for (std::size_t i = next++; i < fresh.size(); i = next++) insert_one(*fresh[i]);
+                for (std::size_t i = next++; i < fresh.size(); i = next++) {
+                    poll();
+                    insert_one(*fresh[i]);
+                }
             } catch (...) {
                 const std::lock_guard<std::mutex> hold(keep);
                 if (!first) first = std::current_exception();

@@ -52,6 +52,19 @@ CASES = {
         "mem.search_many(queries, touch=False)",
         "assert len(mem.search('memory 7', k=3)) == 3",
     ),
+    "building a graph": (
+        "index = MIPSIndex(PoincareBall(), backend='hnsw')\n"
+        "x = draw.normal(size=(60_000, 64)); x *= 0.5 / np.linalg.norm(x, axis=1, keepdims=True)",
+        "index.build(x)",
+        "assert index.build(x[:500]).query(x[7], k=1)[0].tolist() == [7]",
+    ),
+    "building a memory's graph": (
+        "mem = Memory(embedder=HashingEmbedder(dim=64))\n"
+        "mem.add_many([{'text': f'memory {i} of some'} for i in range(30_000)])",
+        "mem.build_index(backend='hnsw')",
+        "mem.remove(mem.ids[-1])\n"
+        "assert mem.search('memory 7 of some', k=1, use_index=True)[0].text == 'memory 7 of some'",
+    ),
     "adding many": (
         "mem = Memory()\nmem.add('before')\ntexts = [f'a text about number {i} and more' for i in range(200_000)]",
         "mem.add_many([{'text': text} for text in texts])",
