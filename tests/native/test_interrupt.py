@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 SECONDS = 0.2
 TRIES = 4  # the machine may be busy with something else at the moment
+SECONDS_OF_A_BUSY_MACHINE = 5.0  # where more want to run than can: threads wait for each other, and for their turn
 
 CHILD = """
 import time
@@ -90,12 +92,16 @@ def interrupted(prepare: str, work: str, afterwards: str, after: float) -> float
     return float(output.split()[0]) - sent
 
 
+def is_busy() -> bool:
+    return os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one child there")
 @pytest.mark.parametrize("case", CASES)
 def test_long_loops_end_at_once(case: str) -> None:
     seconds = []
     for attempt in range(TRIES):
         seconds.append(interrupted(*CASES[case], after=0.3 + 0.1 * attempt))
-        if seconds[-1] <= SECONDS:
+        if seconds[-1] <= (SECONDS_OF_A_BUSY_MACHINE if is_busy() else SECONDS):
             return
     pytest.fail(f"it took {seconds} s")
