@@ -12,7 +12,8 @@ import pytest
 
 SECONDS = 0.2
 TRIES = 4  # the machine may be busy with something else at the moment
-SECONDS_OF_A_BUSY_MACHINE = 5.0  # where more want to run than can: threads wait for each other, and for their turn
+# Where more want to run than can, threads wait for each other, and for their turn.
+SECONDS_OF_A_BUSY_MACHINE = 5.0
 
 CHILD = """
 import time
