@@ -107,6 +107,13 @@ store.archive
 store.standins
 store.digests
 store.schema
+store.sql.connections
+store.sql.rows
+store.sql.checks
+store.sql.found
+store.sql.writing
+store.sql.live
+store.sql.versions
 store.sql
 store.sqlite
 store.portable

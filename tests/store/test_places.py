@@ -300,7 +300,7 @@ def test_a_lock_of_another_program_does_not_keep_save_from_replacing(tmp_path):
 
 
 def test_waiting_for_a_lock_ends_with_an_error_that_says_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("poincare_memory.store.sql.READ_PATIENCE", 0.1)
+    monkeypatch.setattr("poincare_memory.store.sql.connections.READ_PATIENCE", 0.1)
     path = tmp_path / "m.db"
     filled().save(path)
     connection = sqlite3.connect(path, isolation_level=None)
