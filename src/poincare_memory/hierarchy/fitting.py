@@ -86,6 +86,7 @@ class FitOptions:
     threads: int = field(default=1, init=False)
 
     def checked(self) -> FitOptions:
+        """Itself, with plain numbers for what was passed; the first argument that is wrong is an error."""
         self.dim = integer("dim", self.dim, least=1)
         self.epochs = integer("epochs", self.epochs, least=0)
         self.lr = number_within("lr", self.lr, 0, _LARGEST_RATE)
@@ -118,6 +119,7 @@ class FitOptions:
         return self.lr if steps <= 0 else self.lr + (self.lr_end - self.lr) * (epoch - self.burn_in) / steps
 
     def weighted(self, epoch: int) -> bool:
+        """Whether an epoch draws its negatives by degree."""
         early = epoch < self.burn_in and self.burn_in_sampler is not None
         return (self.burn_in_sampler if early else self.sampler) == "degree"
 
@@ -142,6 +144,7 @@ class Fit(Generic[N]):
         self.rows: Rows = _aligned_zeros(count, stride, np.dtype(self.options.dtype))
 
     def start_at_random(self) -> None:
+        """Begin near the origin, where the seed says."""
         shape = len(self.rows), self.options.dim
         start = np.random.default_rng(self.seeds).uniform(-_INITIAL_SPREAD, _INITIAL_SPREAD, shape)
         self._put(start)
@@ -203,10 +206,12 @@ class Fit(Generic[N]):
 
     @property
     def seed(self) -> int | None:
+        """What gives the same points again."""
         entropy = self.seeds.entropy
         return entropy if isinstance(entropy, int) else None
 
     def points(self) -> dict[N, FloatArray]:
+        """The points as they are now, of the caller's ball."""
         return dict(zip(self.pairs.nodes, self._scaled(), strict=True))
 
     def result(self) -> dict[N, FloatArray]:
@@ -299,6 +304,7 @@ class Fit(Generic[N]):
         return points, np.ones(len(points)) if flat else 1 - np.einsum("ij,ij->i", points, points)
 
     def stand(self, epoch: int, loss: float) -> TrainingProgress[N]:
+        """What a callback is given after an epoch."""
         options = self.options
         return TrainingProgress(
             epoch + 1, options.epochs, loss, options.rate(epoch), self.seconds, self.points, self._sampled_map
