@@ -41,6 +41,7 @@ GRAPH_FROM = (
 )
 EF_CONSTRUCTION = 200
 GRAPH_SEED = 0
+SPARE = 6  # candidates beyond 2 k that a graph in bands is asked for
 ASKED_OF_A_GRAPH = 64  # points that a new graph must find again ...
 LEAST_FOUND_AGAIN = 0.95  # ... this share of, or the exact scan serves in its place
 
@@ -171,7 +172,9 @@ class MIPSIndex:
             ef = max(self.ef_search, 2 * k)
             direction = np.empty(len(query))
             _kernels.unit_direction(query, direction)
-            rows, surrogates = self._graph.search(direction.astype(np.float32), scaled, k=ef, ef=ef)
+            # Bands of radii are skipped by the last that is asked for; on a shell there is one band.
+            asked = ef if self._on_shell else min(ef, 2 * k + SPARE)
+            rows, surrogates = self._graph.search(direction.astype(np.float32), scaled, k=asked, ef=ef)
             if len(rows) < k:
                 return None
             return np.sort(rows[: near_enough(surrogates, k)] if self._on_shell else rows)
