@@ -6,11 +6,13 @@ and how many there are, now and then and at the end.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Protocol
 
-__all__ = ["Meter", "Progress", "checked_progress", "metered"]
+__all__ = ["Meter", "Progress", "bar_on_a_terminal", "checked_progress", "metered"]
 
 Progress = Callable[[int, int], object] | bool | None
 
@@ -50,6 +52,11 @@ def checked_progress(progress: Progress) -> Progress:
         "progress: expected True, False, None or a function of how many are done and how many there are, "
         f"got {type(progress).__name__} {progress!r:.80}"
     )
+
+
+def bar_on_a_terminal() -> bool:
+    """Whether to show a bar unasked: somebody looks, and tqdm is installed."""
+    return sys.stderr is not None and sys.stderr.isatty() and find_spec("tqdm") is not None
 
 
 @contextmanager

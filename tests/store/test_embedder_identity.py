@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,16 @@ def test_reembed_makes_what_was_made_with_it_from_the_start(tmp_path, embedder):
         assert contents(again) == want
     assert len(Memory.load(tmp_path / "old.db", embedder=embedder)) == 41
     fresh.close()
+
+
+@pytest.mark.parametrize(("progress", "shown"), [(None, True), (False, False)])
+def test_a_reembedding_shows_a_bar_to_who_looks(tmp_path, monkeypatch, capsys, progress, shown):
+    pytest.importorskip("tqdm", reason="the bar is of the extra `progress`")
+    with Memory.open(tmp_path / "m.db", embedder=HashingEmbedder(dim=16)) as mem:
+        mem.add("heron")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    Memory.open(tmp_path / "m.db", embedder=HashingEmbedder(dim=32), reembed=True, progress=progress).close()
+    assert ("re-embedding" in capsys.readouterr().err) == shown
 
 
 def test_a_reembedding_that_fails_leaves_everything(tmp_path):

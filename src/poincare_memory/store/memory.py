@@ -1223,7 +1223,7 @@ class Memory(AsyncTwins):
             raising: all of them or, on an error, none.
         progress : callable or bool, optional
             Of `reembed`: True for a bar (``pip install "poincare-memory[progress]"``), or a function of how many texts
-            are done and how many there are.
+            are done and how many there are. By default a bar where it is installed and errors go to a terminal.
         **settings
             Of a new store: curvature, base_depth, depth_step, inherit, cone_constrained, cone_k, metric,
             time_coef, depth_bias, lexical_coef, as in `Memory`. For a store that exists they must be those it has.

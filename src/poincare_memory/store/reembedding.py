@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..embed.embedding import embed_texts
 from ..embed.specs import embedder_spec
-from ..progress import Progress, metered
+from ..progress import Progress, bar_on_a_terminal, metered
 from ..temporal.policies import NoDecay
 from . import sql
 from .archive import empty_store
@@ -92,7 +92,8 @@ def _embed(
     embedder: Embedder, texts: Iterable[str], vectors: dict[str, NDArray[Any]], progress: Progress
 ) -> None:
     missing = [text for text in texts if text not in vectors]
-    with metered(progress, len(missing), "re-embedding", "text") as bar:
+    shown = bar_on_a_terminal() if progress is None else progress
+    with metered(shown, len(missing), "re-embedding", "text") as bar:
         for start in range(0, len(missing), BATCH):
             part = missing[start : start + BATCH]
             vectors.update(zip(part, embed_texts(embedder, part), strict=True))
