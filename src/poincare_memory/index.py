@@ -41,6 +41,7 @@ GRAPH_FROM = (
 )
 EF_CONSTRUCTION = 200
 GRAPH_SEED = 0
+MORE_DIMENSIONS = 8  # for so many, a graph search looks at one candidate more: more of them are about as near
 SPARE = 6  # candidates beyond 2 k that a graph in bands is asked for
 ASKED_OF_A_GRAPH = 64  # points that a new graph must find again ...
 LEAST_FOUND_AGAIN = 0.95  # ... this share of, or the exact scan serves in its place
@@ -169,7 +170,7 @@ class MIPSIndex:
         if self._graph is not None:
             if scaled > _hnsw.LARGEST_RADIUS:
                 return None
-            ef = max(self.ef_search, 2 * k)
+            ef = max(self.ef_search + len(query) // MORE_DIMENSIONS, 2 * k)
             direction = np.empty(len(query))
             _kernels.unit_direction(query, direction)
             # Bands of radii are skipped by the last that is asked for; on a shell there is one band.

@@ -18,6 +18,7 @@ from ..index import (
     EF_CONSTRUCTION,
     GRAPH_FROM,
     GRAPH_SEED,
+    MORE_DIMENSIONS,
     Backend,
     Indices,
     MIPSIndex,
@@ -155,7 +156,7 @@ class ShellIndex(MIPSIndex):
             graph = self._graph_of(metric)
             if graph is None or scaled > _hnsw.LARGEST_RADIUS:
                 return None
-            ef = max(self.ef_search, k)
+            ef = max(self.ef_search + len(direction) // MORE_DIMENSIONS, k)
             rows, _ = graph.search(direction.astype(np.float32), scaled, k=k, ef=ef, allowed=allowed)
             directed = len(graph)
         undirected = self._undirected_rows(directed, allowed)
