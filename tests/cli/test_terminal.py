@@ -79,13 +79,18 @@ def test_ctrl_c_is_quiet(folder: Path) -> None:
             [sys.executable, "-m", "poincare_memory.cli", "watch", "live.db", "--interval", "0.05"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            # A shell's background jobs, and what they start, have it ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         assert child.stdout is not None
         while not select.select([child.stdout], [], [], 0.05)[0]:
             mem.add("until it is seen")
             assert child.poll() is None
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=30)
+        try:
+            _, errors = child.communicate(timeout=30)
+        finally:
+            child.kill()
     assert (child.returncode, errors) == (130, b"")
 
 

@@ -16,10 +16,11 @@ TRIES = 4  # the machine may be busy with something else at the moment
 SECONDS_OF_A_BUSY_MACHINE = 5.0
 
 CHILD = """
-import time
+import signal, time
 import numpy as np
 from poincare_memory import *
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start with it ignored
 draw = np.random.default_rng(0)
 {prepare}
 print("ready", flush=True)
@@ -88,7 +89,10 @@ def interrupted(prepare: str, work: str, afterwards: str, after: float) -> float
         time.sleep(after)
         sent = time.monotonic()
         child.send_signal(signal.SIGINT)
-        output, errors = child.communicate(timeout=120)
+        try:
+            output, errors = child.communicate(timeout=60)
+        finally:
+            child.kill()
     assert output.endswith("consistent\n"), errors
     return float(output.split()[0]) - sent
 
