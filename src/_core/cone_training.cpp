@@ -104,7 +104,8 @@ double cone_excess(const double* u, const double* v, std::size_t dim, double k, 
     const double c_a = (p - 1 - b) / d - c * (1 / (2 * a) + 1 / (2 * g) + b / (2 * q));
     const double c_b = -a / d - c * (1 / (2 * g) + a / (2 * q));
     const double slope = -1 / std::sqrt(std::max(1 - c * c, kLeastSquaredSine));
-    const double psi_a = -k * (1 + a) / (2 * a * std::sqrt(a)) / std::sqrt(std::max(1 - sine * sine, kLeastSquaredSine));
+    const double psi_a =
+        -k * (1 + a) / (2 * a * std::sqrt(a)) / std::sqrt(std::max(1 - sine * sine, kLeastSquaredSine));
     for (std::size_t i = 0; i < dim; ++i) {
         at_u[i] = slope * (c_p * v[i] + 2 * c_a * u[i]) - 2 * psi_a * u[i];
         at_v[i] = slope * (c_p * u[i] + 2 * c_b * v[i]);

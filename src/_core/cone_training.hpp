@@ -1,5 +1,5 @@
-// Epochs of Riemannian gradient descent on the loss of entailment cones (Ganea et al. 2018, eq. 32): a related
-// pair (u, v) costs its energy E(u, v) = max(0, Ξ(u, v) − ψ(u)), an unrelated one max(0, γ − E).
+// Epochs of Riemannian gradient descent on the loss of entailment cones (Ganea et al. 2018, eq. 32): a
+// related pair (u, v) costs its energy E(u, v) = max(0, Ξ(u, v) − ψ(u)), an unrelated one max(0, γ − E).
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ double smallest_apex_norm(double k);
 double cone_excess(const double* u, const double* v, std::size_t dim, double k, double* at_u, double* at_v);
 
 // One epoch over pairs (u, v), v in the cone of u, of rows in the ball of curvature 1; they stay between
-// smallest_apex_norm and the margin of the ball. `below` lists what may not be a negative v of u, `above` what may
-// not be a negative u of v. The sum of the losses.
+// smallest_apex_norm and the margin of the ball. `below` lists what may not be a negative v of u, `above`
+// what may not be a negative u of v. The sum of the losses.
 double cone_epoch(double* points, std::size_t nodes, std::size_t dim, const TrainingPairs& pairs,
                   const ExcludedNodes& below, const ExcludedNodes& above, const ConeEpochSettings& settings,
                   RandomState random);

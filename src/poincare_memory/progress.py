@@ -6,7 +6,7 @@ and how many there are, now and then and at the end.
 
 from __future__ import annotations
 
-import sys
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -56,7 +56,7 @@ def checked_progress(progress: Progress) -> Progress:
 
 def bar_on_a_terminal() -> bool:
     """Whether to show a bar unasked: somebody looks, and tqdm is installed."""
-    return sys.stderr is not None and sys.stderr.isatty() and find_spec("tqdm") is not None
+    return os.isatty(2) and find_spec("tqdm") is not None
 
 
 @contextmanager

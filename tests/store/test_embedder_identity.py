@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -125,7 +124,7 @@ def test_a_reembedding_shows_a_bar_to_who_looks(tmp_path, monkeypatch, capsys, p
     pytest.importorskip("tqdm", reason="the bar is of the extra `progress`")
     with Memory.open(tmp_path / "m.db", embedder=HashingEmbedder(dim=16)) as mem:
         mem.add("heron")
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr("poincare_memory.progress.os.isatty", lambda descriptor: descriptor == 2)
     Memory.open(tmp_path / "m.db", embedder=HashingEmbedder(dim=32), reembed=True, progress=progress).close()
     assert ("re-embedding" in capsys.readouterr().err) == shown
 
