@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -55,12 +56,13 @@ class WordTable:
 
         where = ":memory:" if file is None else os.fspath(file)
         self._connection = sqlite3.connect(where, timeout=0, isolation_level=None, check_same_thread=False)
+        self._close = weakref.finalize(self, self._connection.close)
         try:
             if file is not None and self._prepare_file():
                 return
             self._connection.execute(f"CREATE VIRTUAL TABLE words USING fts5(text, tokenize='{TOKENIZER}')")
         except sqlite3.OperationalError as error:
-            self._connection.close()
+            self._close()
             if "fts5" not in str(error):
                 raise
             raise ImportError(
@@ -68,7 +70,7 @@ class WordTable:
                 f"({error}); use a Python whose sqlite3 has it, or lexical_coef=0"
             ) from error
         except BaseException:
-            self._connection.close()
+            self._close()
             raise
 
     def _prepare_file(self) -> bool:
@@ -124,13 +126,14 @@ class WordTable:
         return pairs[:, 0].astype(np.int64), np.ascontiguousarray(pairs[:, 1])
 
     def close(self) -> None:
-        """Let the memory, or the file, go."""
-        self._connection.close()
+        """Let the memory, or the file, go; so does the last reference to the table."""
+        self._close()
 
     def abandon(self) -> None:
         """Never close it, not even at exit."""
         import ctypes
 
+        self._close.detach()
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
 
 
