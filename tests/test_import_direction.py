@@ -33,6 +33,11 @@ embed.sentence
 embed.base
 embed.learned
 embed.specs
+embed.identity
+embed.onnx
+embed.model2vec
+embed.remote
+embed.cached
 embed.projection
 embed
 temporal.instants
@@ -125,7 +130,6 @@ store.exchange
 store.merging
 store.past
 store.persisting
-store.identity
 store.waiting
 store.turns
 store.connections

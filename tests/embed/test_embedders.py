@@ -315,11 +315,27 @@ def test_sentence_transformers_of_both_generations(
     assert rows.shape == (2, 6)
     assert rows.dtype == np.float32
     assert embedder.embed([]).shape == (0, 6)
-    assert embedder.model.asked == [(["a", "b"], {"normalize_embeddings": True})]
+    options = {"batch_size": 32, "normalize_embeddings": True, "show_progress_bar": False}
+    assert embedder.model.asked == [(["a", "b"], options)]
     assert isinstance(embedder, Embedder)
     monkeypatch.setattr(model, "length", None)
     with pytest.raises(ValueError, match="does not say how long"):
         SentenceTransformerEmbedder("any")
+
+
+def test_sentence_transformers_tell_their_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        sys.modules, "sentence_transformers", types.SimpleNamespace(SentenceTransformer=NewModel)
+    )
+    told: list[tuple[int, int]] = []
+    embedder = SentenceTransformerEmbedder(
+        "any", batch_size=2, progress=lambda done, total: told.append((done, total))
+    )
+    assert embedder.embed([str(i) for i in range(37)]).shape == (37, 6)
+    assert told == [(16, 37), (32, 37), (37, 37)]
+    assert [options["batch_size"] for _, options in embedder.model.asked] == [2, 2, 2]
+    with pytest.raises(ValueError, match="batch_size must be at least 1"):
+        SentenceTransformerEmbedder("any", batch_size=0)
 
 
 def test_without_sentence_transformers_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..arguments import integer
+from ..progress import Progress, checked_progress, metered
 from .embedding import as_embeddings, text_list
 from .protocol import FloatArray
 
 __all__ = ["SentenceTransformerEmbedder"]
+
+_BATCHES_AT_ONCE = 8
 
 
 class SentenceTransformerEmbedder:
@@ -21,6 +24,11 @@ class SentenceTransformerEmbedder:
     ----------
     model_name : str
         Name or path of the model.
+    batch_size : int, default 32
+        Texts that the model is given at once.
+    progress : callable or bool, optional
+        Of `embed`: True for a bar (``pip install "poincare-memory[progress]"``), or a function of how many texts are
+        embedded and how many there are. Texts are then given to the model 8 batches at a time.
     **kwargs
         Passed to ``sentence_transformers.SentenceTransformer`` (``device``, ``truncate_dim``, ...).
 
@@ -38,7 +46,16 @@ class SentenceTransformerEmbedder:
     384
     """
 
-    def __init__(self, model_name: str = "sentence-transformers/all-MiniLM-L6-v2", **kwargs: object) -> None:
+    def __init__(
+        self,
+        model_name: str = "sentence-transformers/all-MiniLM-L6-v2",
+        *,
+        batch_size: int = 32,
+        progress: Progress = None,
+        **kwargs: object,
+    ) -> None:
+        self.batch_size = integer("batch_size", batch_size, least=1)
+        self.progress = checked_progress(progress)
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError as error:
@@ -62,8 +79,22 @@ class SentenceTransformerEmbedder:
         listed = text_list(texts)
         if not listed:
             return np.empty((0, self._dim))
-        returned = self.model.encode(listed, normalize_embeddings=True)
-        return as_embeddings(returned, len(listed), self._dim, "SentenceTransformer.encode")
+        if not self.progress:
+            return self._encoded(listed)
+        step = _BATCHES_AT_ONCE * self.batch_size
+        parts = []
+        with metered(self.progress, len(listed), "embedding", "text") as meter:
+            for start in range(0, len(listed), step):
+                parts.append(self._encoded(listed[start : start + step]))
+                meter.update(len(parts[-1]))
+        return np.concatenate(parts)
+
+    def _encoded(self, texts: list[str]) -> FloatArray:
+        # Said outright, or the library shows a bar of its own where logging is at INFO.
+        returned = self.model.encode(
+            texts, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False
+        )
+        return as_embeddings(returned, len(texts), self._dim, "SentenceTransformer.encode")
 
 
 def _dimension(model: Any, model_name: str) -> int:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..embed.identity import EMBEDDER, Identity, difference, from_text
 from ..temporal.instants import MISSING
 from . import sql
 from .archive import Archive, fill, parse_instant, take_settings
-from .identity import EMBEDDER, Identity, difference, from_text
 from .merging import merge
 from .schema import CONFIGURED, TOUCHED
 

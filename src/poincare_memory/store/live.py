@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arguments import number_within
 from ..embed.base import HashingEmbedder
 from ..embed.embedding import check_embedder
+from ..embed.identity import EMBEDDER, Identity, difference, from_text, identity_of, to_text
 from ..embed.projection import BallProjector
 from ..embed.specs import embedder_spec
 from ..geometry.poincare import PoincareBall
@@ -24,7 +25,6 @@ from . import sql
 from .archive import SETTINGS_OF_OURS, config_of, embedder_of, empty_store, fill
 from .connections import refuse_orphaned
 from .errors import StoreBusyError, StoreWriteError
-from .identity import EMBEDDER, Identity, difference, from_text, identity_of, to_text
 from .livefile import LiveFile
 from .reembedding import Placeholder, reembed_all
 from .sqlite import archive_in

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ..embed.identity import EMBEDDER, Identity, identity_of, to_text
 from ..temporal.instants import MISSING, to_micros, utcnow
 from . import sql
 from .archive import parse_instant
@@ -28,7 +29,6 @@ from .atomic import replacing
 from .connections import Connections
 from .errors import StoreBusyError, StoreClosedError, StoreReadError, StoreWriteError
 from .following import Following
-from .identity import EMBEDDER, Identity, identity_of, to_text
 from .lock import FORK_PATIENCE_SECONDS
 from .persisting import persist
 from .turns import adopt, take_turn

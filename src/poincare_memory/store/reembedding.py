@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..embed.embedding import embed_texts
+from ..embed.identity import EMBEDDER, Identity, to_text
 from ..embed.specs import embedder_spec
 from ..progress import Progress, bar_on_a_terminal, metered
 from ..temporal.policies import NoDecay
 from . import sql
 from .archive import empty_store
-from .identity import EMBEDDER, Identity, to_text
 from .merging import merge
 from .placement import LEARNT, keep_directions, place, points
 from .turns import take_turn

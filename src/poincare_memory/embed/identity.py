@@ -1,4 +1,4 @@
-"""Which embedder made the vectors of a live store: its class, parameters, length, and the embedding of a fixed text."""
+"""Which embedder made the vectors of a store or cache: class, parameters, length, the embedding of a fixed text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..embed.embedding import embed_texts
-from ..embed.specs import embedder_spec
+from .embedding import embed_texts
+from .specs import embedder_spec
 
 if TYPE_CHECKING:
-    from ..embed.base import Embedder
+    from .protocol import Embedder
 
 logger = logging.getLogger("poincare_memory")
 
@@ -73,8 +73,8 @@ def from_text(text: Any) -> Identity | None:
     }
 
 
-def difference(used: Identity, now: Identity) -> str | None:
-    """How two embedders differ, in words; None where they are the same."""
+def difference(used: Identity, now: Identity, largest: float = LARGEST_DIFFERENCE) -> str | None:
+    """How two embedders differ, in words; None where they are the same, fingerprints to within `largest`."""
     old, new = used["fingerprint"], now["fingerprint"]
     if old is None or new is None:
         return _difference_in_name(used, now)
@@ -89,7 +89,7 @@ def difference(used: Identity, now: Identity) -> str | None:
             else _difference_in_name(used, now) or "only one embeds the test text to zero"
         )
     cosine = float(a @ b) / lengths
-    if 1.0 - cosine <= LARGEST_DIFFERENCE:
+    if 1.0 - cosine <= largest:
         return None
     return f"{_named(used)} and {_named(now)} embed the same text differently (cosine {cosine:.6f})"
 
