@@ -33,6 +33,8 @@ def theirs(reference: Reference) -> dict[str, dict[str, Any]]:
 
 def differences(where: str, ours: list[Any], theirs: list[Any]) -> list[str]:
     """What a caller of ``theirs`` would notice on ``ours``."""
+    known = [name for name, *_ in theirs]
+    ours = [one for one in ours if one[0] in known or one[1] != "KEYWORD_ONLY"]  # those stand before **kwargs
     extra = [name for name, kind, _ in ours[len(theirs) :] if kind not in ("KEYWORD_ONLY", "VAR_KEYWORD")]
     same = [
         f"{where}: {mine} instead of {other}"
