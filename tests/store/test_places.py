@@ -193,14 +193,14 @@ def test_what_is_private_is_never_readable_by_others_not_even_while_it_is_writte
 
 
 def without_permission(code, *arguments):
-    """Run as nobody: root may write everywhere."""
+    """Run as nobody: root may write everywhere. Nobody may not read every interpreter's library: imports come first."""
     drop = "import os\nif os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
     import_first = (
         "import poincare_memory.store.sqlite\nfrom poincare_memory import Memory, HashingEmbedder\n"
     )
     program = (
         import_first
-        + "import sys, poincare_memory.store.live, poincare_memory.store.portable\n"
+        + "import sys, urllib.parse, poincare_memory.store.live, poincare_memory.store.portable\n"
         + drop
         + code
     )
