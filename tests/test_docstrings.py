@@ -31,14 +31,17 @@ def test_examples_run(name: str, tmp_path, monkeypatch) -> None:
     assert outcome.failed == 0, "see the captured output"
 
 
+def ours(value: object) -> bool:
+    return value.__module__.startswith("poincare_memory")
+
+
 def undocumented(name: str, value: object) -> list[str]:
     """``name``, or members of it, where they are ours and have no docstring."""
-    if not (inspect.isclass(value) or inspect.isroutine(value)) or not value.__module__.startswith(
-        "poincare_memory"
-    ):
+    if not (inspect.isclass(value) or inspect.isroutine(value)) or not ours(value):
         return []
     found = [] if inspect.getdoc(value) else [name]
-    members = vars(value).items() if inspect.isclass(value) else ()
+    parts = value.__mro__[:-1] if inspect.isclass(value) else ()
+    members = [member for part in parts if ours(part) for member in vars(part).items()]
     return found + [
         f"{name}.{member}"
         for member, function in members

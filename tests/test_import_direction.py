@@ -155,6 +155,15 @@ viz.labelling
 viz.mpl
 viz
 store.inspection
+store.facade.base
+store.facade.settings
+store.facade.remembering
+store.facade.lookup
+store.facade.searching
+store.facade.showing
+store.facade.keeping
+store.facade.exchanging
+store.facade
 store.memory
 store
 demo

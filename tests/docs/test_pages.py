@@ -72,6 +72,14 @@ def test_every_public_name_is_in_the_reference() -> None:
     assert missing == []
 
 
+def test_every_member_of_memory_is_in_the_reference() -> None:
+    from poincare_memory import Memory
+
+    page = (ROOT / "docs" / "reference" / "memory.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^ +- (\w+)$", page, re.MULTILINE)
+    assert sorted(listed) == sorted(name for name in dir(Memory) if name[0] != "_")
+
+
 def test_every_page_is_in_the_navigation() -> None:
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     docs = ROOT / "docs"

@@ -1,0 +1,1 @@
+"""The methods of `Memory`, a module a noun."""
