@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 FLUSH_AFTER_MEMORIES: Final = 1000  # accesses of so many memories are written at once
 FLUSH_AFTER_SECONDS: Final = 5.0
+FEW: Final = 256  # so many metadata dicts are looked at every time
 REST: Final = 20.0  # between two looks at the metadata, in multiples of what the last one took
 _PLAIN: Final = frozenset((str, int, float, bool, type(None)))
 
@@ -120,7 +121,8 @@ class Waiting:
                 changed = True
                 break
             self._let_go(order, entry)
-        self._look_again_at = start + REST * (time.monotonic() - start)
+        if len(self._metas) > FEW:
+            self._look_again_at = start + REST * (time.monotonic() - start)
         return changed
 
     def _let_go(self, order: int, entry: HandedOut) -> None:
