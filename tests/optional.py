@@ -7,12 +7,27 @@ import os
 
 import pytest
 
+# What modules and pages of ours need beyond the packages of everybody.
+MODULES = {
+    "poincare_memory.integrations.langchain": ("langchain_core",),
+    "poincare_memory.integrations.langgraph": ("langgraph",),
+    "poincare_memory.integrations.llama_index": ("llama_index.core",),
+}
+PAGES = {"docs/guides/frameworks.md": ("langchain_core", "langgraph", "llama_index.core")}
+
 
 def needs(*packages: str) -> None:
     """Skip the module (or test) that says so, unless all packages are there."""
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    missing = [name for name in packages if not is_there(name)]
     if not missing:
         return
     if os.environ.get("CI"):
         raise ModuleNotFoundError(f"{', '.join(missing)}: in the test extra, and not installed")
     pytest.skip(f'needs {", ".join(missing)}: pip install "poincare-memory[test]"', allow_module_level=True)
+
+
+def is_there(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except ModuleNotFoundError:  # of the package around it
+        return False

@@ -10,10 +10,11 @@ import pkgutil
 import numpy as np
 import pytest
 
+import optional
 import poincare_memory
 from reference.api_description import MODULES as PUBLIC_PATHS
 
-# Native modules carry no docstrings of their own; integrations need packages that are not there.
+# Native modules carry no docstrings of their own.
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(poincare_memory.__path__, "poincare_memory.")
@@ -25,6 +26,7 @@ OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 @pytest.mark.parametrize("name", ["poincare_memory", *MODULES])
 def test_examples_run(name: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)  # an example may write a file
+    optional.needs(*optional.MODULES.get(name, ()))
     module = importlib.import_module(name)
     with np.printoptions(legacy=False):
         outcome = doctest.testmod(module, optionflags=OPTIONS)
@@ -53,6 +55,7 @@ def undocumented(name: str, value: object) -> list[str]:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_modules_say_what_they_are(name: str) -> None:
+    optional.needs(*optional.MODULES.get(name, ()))
     assert importlib.import_module(name).__doc__
 
 

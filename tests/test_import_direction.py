@@ -166,6 +166,12 @@ store.facade.exchanging
 store.facade
 store.memory
 store
+integrations
+integrations.given_vectors
+integrations.langchain
+integrations.langgraph
+integrations.llama_index
+integrations.mem0
 demo
 cli.terminal
 cli.stores

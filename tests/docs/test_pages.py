@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import optional
 from docs.pages import LOOKED_UP, ROOT, RUN, blocks, commands, is_run, matches, outputs, pages
 
 PAGES = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages()]
@@ -15,6 +16,7 @@ PAGES = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in pages()]
 
 @pytest.mark.parametrize("page", PAGES)
 def test_blocks_run_and_print_what_is_shown(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    optional.needs(*optional.PAGES.get(str(page.relative_to(ROOT)), ()))
     monkeypatch.setattr("webbrowser.open", lambda *_: True)
     for block, printed in outputs(page):
         if block.shown is not None:
