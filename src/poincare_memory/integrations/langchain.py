@@ -309,7 +309,7 @@ class PoincareVectorStore(VectorStore):
 class PoincareRetriever(BaseRetriever):
     """A `Memory` as LangChain's retriever, with the hierarchy in the answer.
 
-    Parameters
+    Attributes
     ----------
     memory : Memory
     k : int, default 4

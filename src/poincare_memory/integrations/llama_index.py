@@ -235,7 +235,7 @@ class PoincareMemoryBlock(BaseMemoryBlock[str]):
     Messages that leave the short-term memory become memories; what is like the latest messages comes back, under its
     ancestors, as text for the prompt.
 
-    Parameters
+    Attributes
     ----------
     memory : Memory
     root : str, optional
