@@ -200,3 +200,12 @@ def test_integers_beyond_all_floats_are_compared_too(field: str) -> None:
             wanted = [operand] if name == "$in" else operand
             found = mem.search("tea", filters={field: {name: wanted}}, touch=False)
             assert bool(found) is expected
+
+
+@pytest.mark.parametrize("name", ["$eq", "$ne", "$gt", "$lte", "$in", "$contains"])
+def test_numpy_numbers_compare_with_integers_beyond_all_floats(name: str) -> None:
+    wanted: Any = np.float64(2.0) if name != "$in" else [np.float64(2.0)]
+    values = [10**400, -(10**400), [10**400]]
+    found = compile_filter({"n": {name: wanted}}).mask([{"n": value} for value in values])  # type: ignore[union-attr]
+    expected = {"$gt": [1, 0, 0], "$lte": [0, 1, 0], "$ne": [1, 1, 1]}.get(name, [0, 0, 0])
+    assert found.tolist() == expected

@@ -189,6 +189,7 @@ def _matches_missing(name: str, operand: Any) -> bool:
 
 def _one(key: Any, name: str, operand: Any, missing_matches: bool) -> Condition:
     """One operator on one key: of the metadata where a memory has the key, of the record otherwise."""
+    operand = _plain(operand)
     test = value_test(name, operand)
 
     def of_values(values: Sequence[Any]) -> Truth:
@@ -245,6 +246,7 @@ def _numbers_in_order(values: Sequence[Any], name: str, operand: Any) -> Truth |
 
 def value_test(name: str, operand: Any) -> Test:
     """The test of one value by an operator."""
+    operand = _plain(operand)
     if name == "$exists":
         return lambda value: bool(operand)
     if name == "$ne":
@@ -266,6 +268,11 @@ def value_test(name: str, operand: Any) -> Test:
     if instant is not None:
         return lambda value: (got := _instant(value)) is not None and compare(got, instant)
     return lambda value: _ordered(compare, value, operand)
+
+
+def _plain(operand: Any) -> Any:
+    """NumPy's scalars as Python's: its floats cannot be compared with integers beyond all floats."""
+    return operand.item() if isinstance(operand, np.generic) else operand
 
 
 def _among(wanted: list[Any]) -> Test:
