@@ -13,6 +13,7 @@ add_library(core_math STATIC
   ${core_dir}/ball.cpp
   ${core_dir}/batch_scan.cpp
   ${core_dir}/blake2b.cpp
+  ${core_dir}/codes.cpp
   ${core_dir}/cone_members.cpp
   ${core_dir}/cone_training.cpp
   ${core_dir}/cones.cpp
@@ -25,6 +26,7 @@ add_library(core_math STATIC
   ${core_dir}/lorentz.cpp
   ${core_dir}/maps.cpp
   ${core_dir}/neighbourhoods.cpp
+  ${core_dir}/optimistic.cpp
   ${core_dir}/placement.cpp
   ${core_dir}/products.cpp
   ${core_dir}/reconstruction.cpp

@@ -89,6 +89,7 @@ store.changes
 store.arrays
 store.filtered_keys
 store.columns
+store.coded
 index
 store.state
 store.weights

@@ -91,7 +91,7 @@ bool scan_batch(const ScanColumns& columns, const BatchQueries& queries, const S
                 int threads) {
     const std::size_t count = candidates.count;
     const auto query_of = [&](std::size_t number) {
-        return ScanQuery{queries.metric, queries.directions + number * columns.dim, nullptr, queries.radius};
+        return ScanQuery{queries.metric, queries.directions + number * columns.dim, queries.radius};
     };
     Surface surface;
     const bool pruned = k < count / 4;

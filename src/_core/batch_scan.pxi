@@ -94,7 +94,7 @@ def scan_batch(
         compiled = c_decay_factors(&factors[0, 0], factors.shape[0])
     cdef ScanColumns columns
     columns.direction = &direction[0, 0]
-    columns.scan_direction = NULL
+    columns.coded.codes = NULL
     columns.radius = &radius[0]
     columns.directed = &directed[0]
     columns.time.t = &t[0]

@@ -1,4 +1,4 @@
-// Lower bounds on distances from float32 dot products, cheap enough for every row of a scan: no
+// Lower bounds on distances from inner products, cheap enough for every row of a scan: no
 // transcendental function is called for a row, only for a radius that was not met before.
 #pragma once
 
@@ -80,13 +80,13 @@ class DistanceBound {
   public:
     static constexpr double kOpposite = 4.0;  // |u − v|² of opposite directions
 
-    // `log`: shared table; R: √c times the query's radius.
-    DistanceBound(const LogFromBelow& log, double R, double sqrt_c, std::size_t dim)
+    // `log`: shared table; R: √c times the query's radius; dot_error: bound on the error of inner products.
+    DistanceBound(const LogFromBelow& log, double R, double sqrt_c, double dot_error)
         : log_(log),
           R_(R),
           scale_(kBoundShrink / sqrt_c),
           slack_(kBoundSlack / sqrt_c),
-          chord_error_(2 * dot_f32_error(dim) + kChordSlack) {}
+          chord_error_(2 * dot_error + kChordSlack) {}
 
     // |u − v|² ≥ 2(1 − 1e-9)² − 2⟨u, v⟩, for norms within 1e-9 of 1.
     double chord_squared(float dot) const {
@@ -100,18 +100,15 @@ class DistanceBound {
     // units of 1e-16) and asinh and log amplify no relative error of q; only ln y near y = 1 turns it into an
     // absolute one of 1e-16. kBoundShrink and kBoundSlack are a thousand times wider.
     double operator()(double S, double chord_squared) {
-        const RadiusTerms& terms = lookup(S);
-        double y = terms.apart + terms.slope * chord_squared;
-        if (!terms.log_space) y = 1 + 2 * (y + std::sqrt(y * (y + 1)));
-        const double d = std::max(terms.offset + log_(y), terms.least);
+        const RadiusTerms& known = terms(S);
+        double y = known.apart + known.slope * chord_squared;
+        if (!known.log_space) y = 1 + 2 * (y + std::sqrt(y * (y + 1)));
+        const double d = std::max(known.offset + log_(y), known.least);
         return std::max(0.0, d * scale_ - slack_);
     }
 
-  private:
-    static constexpr std::size_t kRemembered = 64;
-
     // Radii come from levels: few are distinct.
-    const RadiusTerms& lookup(double S) {
+    const RadiusTerms& terms(double S) {
         std::uint64_t bits;
         std::memcpy(&bits, &S, sizeof(bits));
         const std::size_t slot = static_cast<std::size_t>((bits * 0x9E3779B97F4A7C15u) >> 58);
@@ -122,6 +119,9 @@ class DistanceBound {
         }
         return terms_[slot];
     }
+
+  private:
+    static constexpr std::size_t kRemembered = 64;
 
     const LogFromBelow& log_;
     double R_;

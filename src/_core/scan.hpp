@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "codes.hpp"
 #include "decay.hpp"
 
 namespace poincare {
@@ -16,7 +17,7 @@ namespace poincare {
 // is.
 struct ScanColumns {
     const double* direction;
-    const float* scan_direction;  // `direction` rounded to float32
+    CodedRows coded;  // of `direction`; null codes: every candidate is scored exactly at once
     const double* radius;
     const std::uint8_t* directed;
     DecayColumns time;
@@ -26,10 +27,9 @@ struct ScanColumns {
 enum class ScanMetric : int { none = 0, shell = 1, hyperbolic = 2 };
 
 struct ScanQuery {
-    ScanMetric metric;            // none: no query, every distance is 0
-    const double* direction;      // null: a query without direction
-    const float* scan_direction;  // `direction` rounded to float32
-    double radius;                // of the query; on the shell, of every point
+    ScanMetric metric;        // none: no query, every distance is 0
+    const double* direction;  // null: a query without direction
+    double radius;            // of the query; on the shell, of every point
 };
 
 struct ScanScoring {

@@ -5,6 +5,17 @@ cdef extern from "rows.hpp" namespace "poincare" nogil:
         float* out)
     double c_dot_f32_error "poincare::dot_f32_error"(size_t n)
 
+cdef extern from "codes.hpp" namespace "poincare" nogil:
+    cppclass CodedRows:
+        const int8_t* codes
+        const float* scale
+        const float* error
+        size_t stride
+    size_t c_code_stride "poincare::code_stride"(size_t dim)
+    void c_encode_rows "poincare::encode_rows"(
+        const double* matrix, const int32_t* rows, size_t count, size_t dim, int8_t* codes, float* scale,
+        float* error, int threads) except +
+
 cdef extern from "scan.hpp" namespace "poincare" nogil:
     cdef enum class ScanMetric(int):
         none
@@ -12,7 +23,7 @@ cdef extern from "scan.hpp" namespace "poincare" nogil:
         hyperbolic
     cppclass ScanColumns:
         const double* direction
-        const float* scan_direction
+        CodedRows coded
         const double* radius
         const uint8_t* directed
         DecayColumns time
@@ -20,7 +31,6 @@ cdef extern from "scan.hpp" namespace "poincare" nogil:
     cppclass ScanQuery:
         ScanMetric metric
         const double* direction
-        const float* scan_direction
         double radius
     cppclass ScanScoring:
         double sqrt_c
@@ -111,9 +121,37 @@ cdef _need_rows(str name, Py_ssize_t got, Py_ssize_t needed):
         raise ValueError(f"{name}: expected at least {needed} rows, got {got}")
 
 
+def code_stride(size_t dim):
+    """Codes that a row of `dim` numbers takes."""
+    return c_code_stride(dim)
+
+
+def encode_rows(const double[:, ::1] direction not None, const int32_t[::1] rows, int8_t[:, ::1] codes not None,
+                float[::1] scale not None, float[::1] error not None, int threads=0):
+    """Codes of these rows (of all where `rows` is None) into the same rows of `codes`, `scale` and `error`.
+
+    A row is ``scale[row] * codes[row]`` but for an error of norm at most ``error[row]``. Rows are not checked.
+    """
+    cdef size_t dim = direction.shape[1], count = direction.shape[0] if rows is None else rows.shape[0]
+    if <size_t>codes.shape[1] != c_code_stride(dim):
+        raise ValueError(f"codes: expected {c_code_stride(dim)} columns, got {codes.shape[1]}")
+    if rows is None:
+        for name, column in (("codes", codes), ("scale", scale), ("error", error)):
+            _need_rows(name, len(column), count)
+    if count == 0 or dim == 0:
+        return
+    cdef const int32_t* chosen = NULL
+    if rows is not None:
+        chosen = &rows[0]
+    with nogil:
+        c_encode_rows(&direction[0, 0], chosen, count, dim, &codes[0, 0], &scale[0], &error[0], threads)
+
+
 def scan_top_k(
     const double[:, ::1] direction not None,
-    const float[:, ::1] scan_direction not None,
+    const int8_t[:, ::1] codes,
+    const float[::1] code_scale,
+    const float[::1] code_error,
     const double[::1] radius not None,
     const uint8_t[::1] directed not None,
     const int64_t[::1] t not None,
@@ -139,18 +177,22 @@ def scan_top_k(
     """The k best candidates as a list of (position, score, distance, weight), best first.
 
     Candidates are rows 0 … count − 1, or `rows` (in candidate order; every one below the length of the
-    columns, which is not checked). `mask`, `log_weights` and `bonus` hold one value a candidate; `log_weights`
+    columns, which is not checked). `codes` are those of `encode_rows`, or None: then every candidate is scored
+    exactly at once, which pays where they are few. `mask`, `log_weights` and `bonus` hold one value a candidate; `log_weights`
     replaces `factors`, `bonus` is added to the score. A query without direction passes None.
     """
     cdef Py_ssize_t n = count if rows is None else rows.shape[0]
     cdef Py_ssize_t dim = direction.shape[1]
     if rows is None:
-        for name, column in (("direction", direction), ("scan_direction", scan_direction), ("radius", radius),
-                             ("directed", directed), ("t", t), ("access_count", access_count),
+        for name, column in (("direction", direction), ("radius", radius), ("directed", directed), ("t", t), ("access_count", access_count),
                              ("valid_from", valid_from), ("valid_until", valid_until)):
             _need_rows(name, len(column), n)
-    if scan_direction.shape[1] != dim:
-        raise ValueError(f"scan_direction: expected {dim} columns, got {scan_direction.shape[1]}")
+    if codes is not None:
+        if <size_t>codes.shape[1] != c_code_stride(dim):
+            raise ValueError(f"codes: expected {c_code_stride(dim)} columns, got {codes.shape[1]}")
+        if rows is None:
+            for name, column in (("codes", codes), ("code_scale", code_scale), ("code_error", code_error)):
+                _need_rows(name, len(column), n)
     if query_direction is not None and query_direction.shape[0] != dim:
         raise ValueError(f"query_direction: expected {dim} numbers, got {query_direction.shape[0]}")
     if mask is not None:
@@ -170,11 +212,15 @@ def scan_top_k(
     cdef vector[DecayFactor] compiled
     if factors is not None and factors.shape[0]:
         compiled = c_decay_factors(&factors[0, 0], factors.shape[0])
-    cdef vector[float] narrow
     cdef Py_ssize_t i
     cdef ScanColumns columns
     columns.direction = &direction[0, 0]
-    columns.scan_direction = &scan_direction[0, 0]
+    columns.coded.codes = NULL
+    if codes is not None:
+        columns.coded.codes = &codes[0, 0]
+        columns.coded.scale = &code_scale[0]
+        columns.coded.error = &code_error[0]
+        columns.coded.stride = codes.shape[1]
     columns.radius = &radius[0]
     columns.directed = &directed[0]
     columns.time.t = &t[0]
@@ -185,14 +231,9 @@ def scan_top_k(
     cdef ScanQuery query
     query.metric = <ScanMetric>metric
     query.direction = NULL
-    query.scan_direction = NULL
     query.radius = query_radius
     if query_direction is not None:
-        narrow.resize(dim)
-        for i in range(dim):
-            narrow[i] = <float>query_direction[i]
         query.direction = &query_direction[0]
-        query.scan_direction = narrow.data()
     cdef ScanScoring scoring
     scoring.sqrt_c = c_sqrt(curvature)
     scoring.depth_bias = depth_bias

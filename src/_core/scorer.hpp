@@ -80,40 +80,7 @@ class Scorer {
                scoring_.sqrt_c;
     }
 
-    // What no candidate's score can exceed, as float32 rounded up; kDropped where the mask says so.
-    void optimistic_scores(std::size_t begin, std::size_t end, float* out) const {
-        DistanceBound bound(log_from_below(), scoring_.sqrt_c * query_.radius, scoring_.sqrt_c, columns_.dim);
-        std::int32_t rows[kBlock], positions[kBlock];
-        float dots[kBlock];
-        for (std::size_t block = begin; block < end; block += kBlock) {
-            const std::size_t stop = std::min(end, block + kBlock);
-            std::size_t kept = 0;
-            for (std::size_t position = block; position < stop; ++position) {
-                out[position] = kDropped;
-                rows[kept] = static_cast<std::int32_t>(row(position));
-                positions[kept] = static_cast<std::int32_t>(position - block);
-                kept += passes(position);
-            }
-            if (query_.direction && query_.metric != ScanMetric::none)
-                dots_f32(query_.scan_direction, columns_.scan_direction, rows, 0, kept, columns_.dim, dots);
-            for (std::size_t i = 0; i < kept; ++i) {
-                const std::size_t row = static_cast<std::size_t>(rows[i]);
-                const std::size_t position = block + static_cast<std::size_t>(positions[i]);
-                double distance = 0;
-                if (query_.metric != ScanMetric::none)
-                    distance = bound(measured_radius(row), has_chord(row) ? bound.chord_squared(dots[i])
-                                                                          : DistanceBound::kOpposite);
-                out[position] = round_up(score(distance, position, row));
-            }
-        }
-    }
-
   private:
-    // A relative step of 2⁻²³ up, then at most 2⁻²⁴ down by rounding (2⁻¹⁴⁰ where float32 is subnormal).
-    static float round_up(double x) {
-        return static_cast<float>(std::max(x, kLeast) + std::fabs(x) * 0x1p-23 + 0x1p-140);
-    }
-
     const ScanColumns& columns_;
     const ScanQuery& query_;
     const ScanScoring& scoring_;

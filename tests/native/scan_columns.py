@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +40,7 @@ class Scan:
     mask: npt.NDArray[np.uint8] | None = None
     log_weights: npt.NDArray[np.float64] | None = None
     bonus: npt.NDArray[np.float64] | None = None
+    use_codes: bool = True
     t: npt.NDArray[np.int64] = field(init=False)
     accesses: npt.NDArray[np.int64] = field(init=False)
 
@@ -48,11 +50,22 @@ class Scan:
         self.accesses = np.zeros(n, np.int64)
         self.directed = np.asarray(np.any(self.direction != 0, axis=1), np.uint8)
 
+    def without_codes(self) -> Scan:
+        twin = copy.copy(self)
+        twin.use_codes = False
+        return twin
+
+    def coded(self) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        n, dim = self.direction.shape
+        codes = np.full((n, _kernels.code_stride(dim)), 77, np.int8)
+        scale, error = np.empty(n, np.float32), np.empty(n, np.float32)
+        _kernels.encode_rows(self.direction, None, codes, scale, error)
+        return codes, scale, error
+
     def columns(self) -> dict[str, Any]:
         missing = np.full(len(self.t), MISSING)
         return {
             "direction": self.direction,
-            "scan_direction": self.direction.astype(np.float32),
             "radius": self.radius,
             "directed": self.directed,
             "t": self.t,
@@ -62,8 +75,12 @@ class Scan:
         }
 
     def top(self, k: int, threads: int = 1) -> Hits:
+        codes, scale, error = self.coded() if self.use_codes else (None, None, None)
         return _kernels.scan_top_k(
             **self.columns(),
+            codes=codes,
+            code_scale=scale,
+            code_error=error,
             count=len(self.t),
             rows=self.rows,
             mask=self.mask,

@@ -22,7 +22,6 @@ def batch(
 ) -> list[Hits] | None:
     """The batch scan with products that are off by up to `error`."""
     columns = scan.columns()
-    del columns["scan_direction"]
     rows = scan.candidates()
     products = queries @ scan.direction[rows].T + error * off
     products[:, scan.directed[rows] == 0] = -1
@@ -87,7 +86,6 @@ def test_the_answers_are_those_of_the_scan(scan: Scan, k: int, error: float, see
 def test_arguments_that_do_not_fit_are_refused(name: str, value: Any, told: str) -> None:
     scan = Scan(unit_rows(np.ones((5, 3))), np.ones(5), None)
     columns = scan.columns()
-    del columns["scan_direction"]
     arguments: dict[str, Any] = {
         **columns,
         "rows": None,

@@ -170,7 +170,7 @@ def test_threads_share_a_large_scan_and_change_nothing() -> None:
         for k in (10, n // 3):
             assert scan.top(k, threads=1) == scan.top(k, threads=2) == scan.top(k, threads=3)
     columns = scan.columns()
-    arguments = [columns[name] for name in ("direction", "scan_direction", "radius", "directed")]
+    arguments = [direction, direction.astype(np.float32), columns["radius"], columns["directed"]]
     found = [
         _kernels.cone_members(*arguments, count=n, rows=None, apex=5, K=0.9, curvature=1.0, threads=threads)
         for threads in (1, 2)

@@ -143,9 +143,20 @@ def row_dots(
 ) -> None: ...
 def row_dots_error(dim: int) -> float: ...
 def unit_direction(embedding: npt.NDArray[np.float32] | _Float64Array, direction: _Float64Array) -> bool: ...
+def code_stride(dim: int) -> int: ...
+def encode_rows(
+    direction: npt.NDArray[np.float64],
+    rows: npt.NDArray[np.int32] | None,
+    codes: npt.NDArray[np.int8],
+    scale: npt.NDArray[np.float32],
+    error: npt.NDArray[np.float32],
+    threads: int = 0,
+) -> None: ...
 def scan_top_k(
     direction: npt.NDArray[np.float64],
-    scan_direction: npt.NDArray[np.float32],
+    codes: npt.NDArray[np.int8] | None,
+    code_scale: npt.NDArray[np.float32] | None,
+    code_error: npt.NDArray[np.float32] | None,
     radius: npt.NDArray[np.float64],
     directed: npt.NDArray[np.uint8],
     t: npt.NDArray[np.int64],

@@ -93,9 +93,12 @@ class Ranking:
 
     def _scan(self, candidates: Candidates, k: int) -> list[Hit]:
         store, columns, query = self.store, self.store.columns, self.query
+        coded = store.coded.of(columns, candidates.count)
         return _kernels.scan_top_k(
             columns.direction,
-            columns.scan_direction,
+            None if coded is None else coded.codes,
+            None if coded is None else coded.scale,
+            None if coded is None else coded.error,
             columns.radius,
             columns.directed,
             columns.aged_from,

@@ -11,6 +11,7 @@ from ..arguments import finite_number, number_within, positive_number
 from ..embed.embedding import check_embedder, embed_texts
 from ..temporal.instants import to_micros
 from .changes import ClosedFile, Look
+from .coded import CodedDirections
 from .columns import Columns
 from .lock import SharedLock
 
@@ -121,6 +122,7 @@ class Store:
         self.index: Any = None
         self.past: Any = None  # the store as it stood at the moment last asked for
         self.words: Any = None  # StoreWords, once a search asked for it
+        self.coded = CodedDirections()
 
     def set(self, name: str, value: Any) -> None:
         """Check and change a setting."""
@@ -215,7 +217,7 @@ class Store:
     def __getstate__(self) -> dict[str, Any]:
         with self.lock.read():
             state = self.__dict__.copy()
-            del state["lock"], state["index"], state["past"], state["words"]
+            del state["lock"], state["index"], state["past"], state["words"], state["coded"]
             state["columns"] = self.columns.__getstate__()
             return state
 
@@ -223,6 +225,7 @@ class Store:
         self.__dict__.update(state)
         self.lock = SharedLock()
         self.index = self.past = self.words = None
+        self.coded = CodedDirections()
         self.__dict__.setdefault("lexical_coef", 0.0)
         self.columns = Columns(state["columns"]["dim"], self.lock)
         self.columns.__setstate__(state["columns"])

@@ -68,7 +68,8 @@ struct Store {
     std::size_t dim, n;
     double sqrt_c;
     std::vector<double> embedding, direction, radius;
-    std::vector<float> scan_direction;
+    std::vector<float> scan_direction, code_scale, code_error;
+    std::vector<std::int8_t> codes;
     std::vector<std::int32_t> level, parent, first_child, last_child, next, previous, rows;
     std::vector<std::uint8_t> directed, learnt;
     std::vector<std::int64_t> t, accesses, valid_from, valid_until;
@@ -81,6 +82,9 @@ struct Store {
           direction(n * dim),
           radius(n),
           scan_direction(n * dim),
+          code_scale(n),
+          code_error(n),
+          codes(n * poincare::code_stride(dim)),
           level(n),
           parent(n, -1),
           first_child(n, -1),
@@ -146,11 +150,25 @@ struct Store {
             for (std::size_t j = 0; j < dim; ++j) square += direction[i * dim + j] * direction[i * dim + j];
             CHECK(directed[i] ? std::abs(square - 1) < 1e-9 : square == 0);
         }
+        poincare::encode_rows(direction.data(), nullptr, n, dim, codes.data(), code_scale.data(),
+                              code_error.data(), 1);
+        for (std::size_t i = 0; i < n; ++i) check_code(i);
+    }
+
+    void check_code(std::size_t row) const {
+        long double square = 0;
+        const std::int8_t* code = codes.data() + row * poincare::code_stride(dim);
+        for (std::size_t j = 0; j < dim; ++j) {
+            const long double gap = static_cast<long double>(direction[row * dim + j]) -
+                                    static_cast<long double>(code_scale[row]) * code[j];
+            square += gap * gap;
+        }
+        CHECK(std::sqrt(square) <= static_cast<long double>(code_error[row]));
     }
 
     poincare::ScanColumns columns() const {
         return {direction.data(),
-                scan_direction.data(),
+                {codes.data(), code_scale.data(), code_error.data(), poincare::code_stride(dim)},
                 radius.data(),
                 directed.data(),
                 {t.data(), accesses.data(), valid_from.data(), valid_until.data()},
@@ -176,11 +194,9 @@ double distance(const Store& store, std::size_t row, const double* query, double
 void scan(const Store& store, Random& random) {
     const bool shell = below(random, 2) == 0;
     const std::vector<double> unit = checking::unit_vector(random, store.dim);
-    const std::vector<float> narrow(unit.begin(), unit.end());
     const bool lost = below(random, 8) == 0;
     const poincare::ScanQuery query{shell ? poincare::ScanMetric::shell : poincare::ScanMetric::hyperbolic,
-                                    lost ? nullptr : unit.data(), lost ? nullptr : narrow.data(),
-                                    uniform(random, 0.1, 4)};
+                                    lost ? nullptr : unit.data(), uniform(random, 0.1, 4)};
     const double rows_of_factors[] = {0, 2.0, 0, 1, 5.0, 0.5, 2, 0.01, 0};
     const std::vector<poincare::DecayFactor> factors = poincare::decay_factors(rows_of_factors, 3);
     const poincare::ScanScoring scoring{store.sqrt_c,

@@ -1,0 +1,111 @@
+#include "codes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "rows.hpp"
+#include "threads.hpp"
+
+namespace poincare {
+namespace {
+
+constexpr std::size_t kGrain = 1 << 20;  // numbers a thread at least
+constexpr double kLargestCode = 127;
+constexpr double kLargestQueryCode = 32767;
+constexpr double kLeastMagnitude = 1e-30;
+constexpr double kLargestProduct = 2147483647;
+constexpr double kRoundings = 0x1p-20;  // of float32 in the bound: five, several times over
+constexpr double kUpwards = 1 + 1e-6;   // what rounding to float32 does not take away again
+
+double largest_magnitude(const double* x, std::size_t n) {
+    constexpr std::size_t lanes = 8;
+    double top[lanes] = {};
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        for (std::size_t j = 0; j < lanes; ++j) {
+            const double size = std::fabs(x[i + j]);
+            top[j] = size > top[j] ? size : top[j];
+        }
+    for (; i < n; ++i) top[0] = std::max(top[0], std::fabs(x[i]));
+    return *std::max_element(top, top + lanes);
+}
+
+// The multiple of 1/inverse next to x; `near` gets what that multiple is.
+template <typename Code>
+void nearest_codes(const double* x, std::size_t n, double scale, double inverse, Code* codes, double* near) {
+    for (std::size_t i = 0; i < n; ++i) {
+        const double at = x[i] * inverse;
+        const std::int32_t code = static_cast<std::int32_t>(at + (at < 0 ? -0.5 : 0.5));
+        codes[i] = static_cast<Code>(code);
+        near[i] = scale * static_cast<double>(code);
+    }
+}
+
+void encode_row(const double* x, std::size_t dim, std::size_t stride, std::int8_t* codes, float* scale,
+                float* error, double* near) {
+    std::memset(codes, 0, stride);
+    const double largest = largest_magnitude(x, dim);
+    if (largest < kLeastMagnitude) {  // float32 would not hold the scale
+        *scale = 0;
+        *error = static_cast<float>(largest * std::sqrt(static_cast<double>(dim)) * kUpwards);
+        return;
+    }
+    *scale = static_cast<float>(largest / kLargestCode);
+    const double step = static_cast<double>(*scale);
+    nearest_codes(x, dim, step, 1 / step, codes, near);
+    *error = static_cast<float>(std::sqrt(squared_gap(x, near, dim)) * kUpwards);
+}
+
+}  // namespace
+
+void encode_rows(const double* matrix, const std::int32_t* rows, std::size_t count, std::size_t dim,
+                 std::int8_t* codes, float* scale, float* error, int threads) {
+    const std::size_t stride = code_stride(dim);
+    parallel_ranges(count, threads_for(threads, count * dim, kGrain),
+                    [&](std::size_t begin, std::size_t end) {
+                        std::vector<double> near(dim);
+                        for (std::size_t i = begin; i < end; ++i) {
+                            const std::size_t row = rows ? static_cast<std::size_t>(rows[i]) : i;
+                            encode_row(matrix + row * dim, dim, stride, codes + row * stride, scale + row,
+                                       error + row, near.data());
+                        }
+                    });
+}
+
+// Let x̂ = s·c be what codes c of row x stand for, e ≥ ‖x − x̂‖ its error; q̂ = t·k that of the query's codes k,
+// and f = ‖q − q̂‖. Then (Cauchy-Schwarz, twice)
+//
+//   ⟨q, x⟩ = ⟨q̂, x̂⟩ + ⟨q − q̂, x̂⟩ + ⟨q, x − x̂⟩ ≤ s·t·⟨c, k⟩ + f·(‖x‖ + e) + ‖q‖·e
+//
+// ⟨c, k⟩ is an integer, and no partial sum of it is beyond 127·Σ|kᵢ|: t is chosen so that this is below 2³¹.
+// With |kᵢ| ≤ |qᵢ|/t + 1/2, t ≥ Σ|qᵢ| / (2³¹/127 − n/2) does it. (Where n is beyond that room, k = 0 and f =
+// ‖q‖.)
+//
+// The float32 numbers s and t are what x̂ and q̂ are made with, so they bring no error. The bound is evaluated
+// in float32: the conversion of ⟨c, k⟩, the products and the sums round five times, each by at most 2⁻²⁴ of a
+// quantity at most |s·t·⟨c, k⟩| + …, and |⟨q̂, x̂⟩| ≤ (‖q‖ + f)(‖x‖ + e). kRoundings times that, which again
+// has the form slope·e + offset, covers them.
+CodedQuery::CodedQuery(const double* query, std::size_t dim)
+    : codes(code_stride(dim), 0), scale(0), slope(0), offset(0) {
+    std::vector<double> near(dim, 0.0);
+    double sum = 0, square = 0;
+    for (std::size_t i = 0; i < dim; ++i) {
+        sum += std::fabs(query[i]);
+        square += query[i] * query[i];
+    }
+    const double room = kLargestProduct / kLargestCode - static_cast<double>(dim);
+    const double largest = largest_magnitude(query, dim);
+    if (room > 0 && largest >= kLeastMagnitude) {
+        scale = static_cast<float>(std::max(largest / kLargestQueryCode, sum / room) * kUpwards);
+        const double step = static_cast<double>(scale);
+        nearest_codes(query, dim, step, 1 / step, codes.data(), near.data());
+    }
+    const double norm = std::sqrt(square) * kUpwards;
+    const double lost = std::sqrt(squared_gap(query, near.data(), dim)) * kUpwards;
+    const double rounded = kRoundings * (norm + lost);
+    slope = static_cast<float>((norm + lost + rounded) * kUpwards);
+    offset = static_cast<float>((lost * (1 + 1e-9) + rounded) * kUpwards);
+}
+
+}  // namespace poincare

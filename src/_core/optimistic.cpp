@@ -1,0 +1,261 @@
+#include "optimistic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "cpu.hpp"
+
+namespace poincare {
+namespace {
+
+// What is the same for every block of candidates. `query` null: no inner products are needed.
+struct Terms {
+    const ScanColumns& columns;
+    const ScanQuery& query;
+    const ScanScoring& scoring;
+    const CodedQuery* coded;
+};
+
+struct Consecutive {
+    std::size_t first;
+    std::size_t operator[](std::size_t i) const { return first + i; }
+};
+
+struct Listed {
+    const std::int32_t* rows;
+    std::size_t operator[](std::size_t i) const { return static_cast<std::size_t>(rows[i]); }
+};
+
+// At least the inner product of each row with the query; −1 where the row has no direction.
+template <typename Rows>
+POINCARE_INLINE void products_from_above(const Terms& terms, const Rows& rows, std::size_t n, float* above) {
+    const CodedRows& coded = terms.columns.coded;
+    const std::uint8_t* directed = terms.columns.directed;
+    const CodedQuery& query = *terms.coded;
+    const std::int16_t* codes = query.codes.data();
+    const float scale = query.scale, slope = query.slope, offset = query.offset;
+    std::int32_t products[kBlock];
+    for (std::size_t i = 0; i < n; ++i)
+        products[i] = code_product(codes, coded.codes + rows[i] * coded.stride, coded.stride);
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t row = rows[i];
+        const float bound = (scale * coded.scale[row]) * static_cast<float>(products[i]) +
+                            (slope * coded.error[row] + offset);
+        above[i] = directed[row] ? bound : -1.0f;
+    }
+}
+
+constexpr float kLogSlack = 1e-5f;       // the polynomial's error, five times over
+constexpr float kLogShrink = 1 - 4e-6f;  // and float32 roundings of a logarithm
+constexpr double kRoundings = 0x1p-20;   // of q = near − slope · product in float32, several times over
+
+// ln z from below, for z ≥ 1: a polynomial for the mantissa (Chebyshev, off by at most 1.7e-6).
+POINCARE_INLINE float log_from_below_f32(float z) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &z, sizeof(bits));
+    const float exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
+    bits = (bits & 0x7fffffu) | 0x3f800000u;
+    float x;
+    std::memcpy(&x, &bits, sizeof(x));
+    x -= 1.0f;
+    float sum = -0.0170296106f;
+    sum = sum * x + 0.0815231776f;
+    sum = sum * x - 0.1890195482f;
+    sum = sum * x + 0.3150412799f;
+    sum = sum * x - 0.4972033212f;
+    sum = sum * x + 0.9998325948f;
+    sum = sum * x + 1.6936627e-6f;
+    return (exponent * 0.69314718f + sum) * kLogShrink - kLogSlack;
+}
+
+// At most the distance of each row, in the units of the ball. With chord² ≥ 2 − 4e-9 − 2 · product,
+//   q = apart + slope · chord² ≥ near − 2 · slope · product,   d = 2 ln(√q + √(q + 1))
+// in float32 where it is wide enough: below kLogSpaceRadius q is at most e⁴⁰.
+template <typename Rows>
+POINCARE_INLINE void distances_from_below(const Terms& terms, DistanceBound& bound, const Rows& rows,
+                                          std::size_t n, const float* above, double* distance) {
+    const double sqrt_c = terms.scoring.sqrt_c;
+    const bool shell = terms.query.metric == ScanMetric::shell;
+    float near[kBlock], slope[kBlock];
+    std::uint8_t far[kBlock];
+    bool any_far = false;
+    const auto measure = [&](double S, std::size_t i) {
+        const RadiusTerms& known = bound.terms(S);
+        const double across = 2 * known.slope;
+        far[i] = known.log_space;
+        any_far |= known.log_space;
+        near[i] = known.log_space ? 0 : static_cast<float>(known.apart + across * (1 - 4e-9 - kRoundings));
+        slope[i] = known.log_space ? 0 : static_cast<float>(across);
+    };
+    if (shell) {
+        measure(sqrt_c * terms.query.radius, 0);
+        std::fill(near + 1, near + n, near[0]);
+        std::fill(slope + 1, slope + n, slope[0]);
+        std::fill(far + 1, far + n, far[0]);
+    } else {
+        for (std::size_t i = 0; i < n; ++i) measure(sqrt_c * terms.columns.radius[rows[i]], i);
+    }
+    const double scale = 2 / sqrt_c;
+    for (std::size_t i = 0; i < n; ++i) {
+        const float difference = near[i] - slope[i] * above[i];
+        const float q = difference > 0 ? difference : 0;
+        const float half = log_from_below_f32(std::sqrt(q) + std::sqrt(q + 1));
+        distance[i] = scale * static_cast<double>(half > 0 ? half : 0);
+    }
+    if (!any_far) return;
+    for (std::size_t i = 0; i < n; ++i)
+        if (far[i])
+            distance[i] = bound(sqrt_c * (shell ? terms.query.radius : terms.columns.radius[rows[i]]),
+                                bound.chord_squared(above[i]));
+}
+
+// `log_weight` of each row, to the bit: the same operations, one factor after the other.
+template <typename Rows>
+POINCARE_INLINE void log_weights(const Terms& terms, const Rows& rows, std::size_t n, double* out) {
+    const ScanScoring& scoring = terms.scoring;
+    const DecayColumns& time = terms.columns.time;
+    const std::int64_t now = scoring.now;
+    std::fill(out, out + n, 0.0);
+    for (std::size_t f = 0; f < scoring.factor_count; ++f) {
+        const DecayFactor factor = scoring.factors[f];
+        if (factor.kind == kHalfLife) {
+            for (std::size_t i = 0; i < n; ++i) {
+                const double age = static_cast<double>(now - time.t[rows[i]]);
+                out[i] = age > 0 ? out[i] - age * factor.derived : out[i];
+            }
+        } else if (factor.kind == kEbbinghaus) {
+            for (std::size_t i = 0; i < n; ++i) {
+                const double age = static_cast<double>(now - time.t[rows[i]]);
+                const double stability = stability_micros(factor, time.access_count[rows[i]]);
+                out[i] = age > 0 ? out[i] - age / stability : out[i];
+            }
+        } else {
+            for (std::size_t i = 0; i < n; ++i) {
+                const bool valid = is_valid_at(now, time.valid_from[rows[i]], time.valid_until[rows[i]]);
+                out[i] = valid ? out[i] : out[i] + factor.derived;
+            }
+        }
+    }
+    const double floor = kLogMinWeight;
+    for (std::size_t i = 0; i < n; ++i) out[i] = out[i] > floor ? out[i] : floor;
+}
+
+// A relative step of 2⁻²³ up, then at most 2⁻²⁴ down by rounding (2⁻¹⁴⁰ where float32 is subnormal).
+POINCARE_INLINE float round_up(double x) {
+    const double raised = x > kLeast ? x : kLeast;
+    return static_cast<float>(raised + std::fabs(x) * 0x1p-23 + 0x1p-140);
+}
+
+// The score as `Scorer::score` adds it up, operation by operation, from a distance that is too small.
+template <typename Rows>
+POINCARE_INLINE void block_scores(const Terms& terms, DistanceBound& bound, const Rows& rows,
+                                  const std::int32_t* positions, std::size_t n, float* out) {
+    const ScanScoring& scoring = terms.scoring;
+    float above[kBlock];
+    double distance[kBlock], depth[kBlock], time[kBlock], bonus[kBlock];
+    if (terms.query.metric == ScanMetric::none) {
+        std::fill(distance, distance + n, 0.0);
+    } else {
+        if (terms.coded)
+            products_from_above(terms, rows, n, above);
+        else
+            std::fill(above, above + n, -1.0f);
+        distances_from_below(terms, bound, rows, n, above, distance);
+    }
+    for (std::size_t i = 0; i < n; ++i)
+        depth[i] = scoring.depth_bias == 0 ? 0 : scoring.depth_bias * terms.columns.radius[rows[i]];
+    if (scoring.time_coef == 0) {
+        std::fill(time, time + n, 0.0);
+    } else if (scoring.log_weights) {
+        for (std::size_t i = 0; i < n; ++i) time[i] = scoring.time_coef * scoring.log_weights[positions[i]];
+    } else {
+        log_weights(terms, rows, n, time);
+        for (std::size_t i = 0; i < n; ++i) time[i] = scoring.time_coef * time[i];
+    }
+    for (std::size_t i = 0; i < n; ++i) bonus[i] = scoring.bonus ? scoring.bonus[positions[i]] : 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double sum = ((depth[i] - distance[i]) + time[i]) + bonus[i];
+        out[i] = round_up(std::isnan(sum) ? -std::numeric_limits<double>::infinity() : sum);
+    }
+}
+
+// `rows` null: consecutive ones from `first`.
+POINCARE_INLINE void any_block(const Terms& terms, DistanceBound& bound, const std::int32_t* rows,
+                               std::size_t first, const std::int32_t* positions, std::size_t n, float* out) {
+    if (rows)
+        block_scores(terms, bound, Listed{rows}, positions, n, out);
+    else
+        block_scores(terms, bound, Consecutive{first}, positions, n, out);
+}
+
+using BlockScores = void (*)(const Terms&, DistanceBound&, const std::int32_t*, std::size_t,
+                             const std::int32_t*, std::size_t, float*);
+
+void scores_baseline(const Terms& terms, DistanceBound& bound, const std::int32_t* rows, std::size_t first,
+                     const std::int32_t* positions, std::size_t n, float* out) {
+    any_block(terms, bound, rows, first, positions, n, out);
+}
+#ifdef POINCARE_WIDE_LEVELS
+POINCARE_AVX2 void scores_avx2(const Terms& terms, DistanceBound& bound, const std::int32_t* rows,
+                               std::size_t first, const std::int32_t* positions, std::size_t n, float* out) {
+    any_block(terms, bound, rows, first, positions, n, out);
+}
+POINCARE_AVX512 void scores_avx512(const Terms& terms, DistanceBound& bound, const std::int32_t* rows,
+                                   std::size_t first, const std::int32_t* positions, std::size_t n,
+                                   float* out) {
+    any_block(terms, bound, rows, first, positions, n, out);
+}
+#endif
+
+BlockScores of_this_level() {
+#ifdef POINCARE_WIDE_LEVELS
+    if (simd_level() == SimdLevel::avx512) return scores_avx512;
+    if (simd_level() == SimdLevel::avx2) return scores_avx2;
+#endif
+    return scores_baseline;
+}
+
+}  // namespace
+
+OptimisticScores::OptimisticScores(const ScanColumns& columns, const ScanQuery& query,
+                                   const ScanScoring& scoring, const ScanCandidates& candidates)
+    : columns_(columns),
+      query_(query),
+      scoring_(scoring),
+      candidates_(candidates),
+      coded_(query.direction, query.direction && query.metric != ScanMetric::none ? columns.dim : 0) {}
+
+void OptimisticScores::operator()(std::size_t begin, std::size_t end, float* out) const {
+    const BlockScores block_scores_of = of_this_level();
+    const Terms terms{columns_, query_, scoring_, coded_.codes.empty() ? nullptr : &coded_};
+    DistanceBound bound(log_from_below(), scoring_.sqrt_c * query_.radius, scoring_.sqrt_c, 0);
+    const bool consecutive = !candidates_.rows && !candidates_.mask;
+    std::int32_t rows[kBlock], positions[kBlock];
+    float scores[kBlock];
+    for (std::size_t block = begin; block < end; block += kBlock) {
+        const std::size_t stop = std::min(end, block + kBlock);
+        std::size_t kept = 0;
+        for (std::size_t position = block; position < stop; ++position) {
+            positions[kept] = static_cast<std::int32_t>(position);
+            if (consecutive) {
+                ++kept;
+                continue;
+            }
+            rows[kept] = candidates_.rows ? candidates_.rows[position] : static_cast<std::int32_t>(position);
+            out[position] = kDropped;
+            kept += !candidates_.mask || candidates_.mask[position];
+        }
+        if (consecutive) {
+            block_scores_of(terms, bound, nullptr, block, positions, kept, out + block);
+            continue;
+        }
+        if (kept == 0) continue;
+        block_scores_of(terms, bound, rows, 0, positions, kept, scores);
+        for (std::size_t i = 0; i < kept; ++i) out[positions[i]] = scores[i];
+    }
+}
+
+}  // namespace poincare
