@@ -9,6 +9,7 @@
 
 #include "graph.hpp"
 #include "graph_file.hpp"
+#include "graph_nearest.hpp"
 #include "interrupt.hpp"
 
 namespace py = pybind11;
@@ -87,6 +88,42 @@ py::tuple search_graph(const Graph& graph, const Floats& direction, double radiu
         surrogates.mutable_data()[i] = hits[i].surrogate;
     }
     return py::make_tuple(std::move(labels), std::move(surrogates));
+}
+
+py::tuple nearest_rows(const Graph& graph, const Doubles& direction, const Doubles& directions,
+                       const Labels& order, double shell, double sqrt_c, std::size_t k, std::size_t asked,
+                       std::size_t ef, const py::object& allowed) {
+    const auto dim = static_cast<py::ssize_t>(graph.dim());
+    if (direction.ndim() != 1 || direction.shape(0) != dim || directions.ndim() != 2 ||
+        directions.shape(1) != dim || order.ndim() != 1 || order.shape(0) != directions.shape(0))
+        throw py::value_error("expected direction (" + std::to_string(dim) + ",), directions (n, " +
+                              std::to_string(dim) + "), order (n,)");
+    if (graph.metric() != GraphMetric::shell)
+        throw py::value_error("nearest: a graph on a shell is expected");
+    if (k < 1) throw py::value_error("k: expected at least 1");
+    Mask mask;
+    if (!allowed.is_none()) mask = allowed.cast<Mask>();
+    const poincare::NearestColumns columns{directions.data(), order.data(),
+                                           static_cast<std::size_t>(directions.shape(0)), graph.dim()};
+    const poincare::NearestQuery query{direction.data(),
+                                       shell,
+                                       sqrt_c,
+                                       k,
+                                       std::max(asked, k),
+                                       ef,
+                                       allowed.is_none() ? nullptr : mask.data(),
+                                       static_cast<std::size_t>(allowed.is_none() ? 0 : mask.size())};
+    poincare::NearestRows found;
+    {
+        const py::gil_scoped_release nogil;
+        found = poincare::nearest_on_shell(graph, columns, query);
+    }
+    py::list hits(found.best.size());
+    for (std::size_t i = 0; i < found.best.size(); ++i) {
+        const poincare::NearestRow& hit = found.best[i];
+        hits[i] = py::make_tuple(hit.row, 0.0 - hit.distance, hit.distance, 1.0);
+    }
+    return py::make_tuple(std::move(hits), found.reached);
 }
 
 Labels missing_labels(const Graph& graph, const Labels& labels) {
@@ -172,6 +209,9 @@ PYBIND11_MODULE(_hnsw, module) {
              py::arg("threads") = 1)
         .def("remove", &remove_rows, py::arg("labels"))
         .def("search", &search_graph, py::arg("direction"), py::arg("radius"), py::kw_only(), py::arg("k"),
+             py::arg("ef"), py::arg("allowed") = py::none())
+        .def("nearest", &nearest_rows, py::arg("direction"), py::arg("directions"), py::arg("order"),
+             py::kw_only(), py::arg("shell"), py::arg("sqrt_c"), py::arg("k"), py::arg("asked"),
              py::arg("ef"), py::arg("allowed") = py::none())
         .def("missing", &missing_labels, py::arg("labels"))
         .def("save", &save_graph, py::arg("keys"))

@@ -196,6 +196,43 @@ def test_searches_beside_writes():
     assert len(case.graph) == 1000
 
 
+def test_the_nearest_on_a_shell_by_exact_distance():
+    case = Case("shell", n=1500, dim=12)
+    order = np.random.default_rng(5).permutation(1500)
+    case.directions[20:30] = case.directions[20]
+    case.put(np.arange(20, 30))
+    allowed = (np.arange(1500) % 3 > 0).astype("u1")
+    shell, root = 1.7, 1.3
+    for passing in (None, allowed):
+        live = np.arange(1500) if passing is None else np.flatnonzero(passing)
+        for query in [*case.queries, case.directions[25]]:
+            chords = np.linalg.norm(case.directions[live] - query, axis=1)
+            distances = 2 / root * np.arcsinh(np.sinh(shell) * chords / 2)
+            want = live[np.lexsort((order[live], distances.round(12)))[:8]]
+            hits, reached = case.graph.nearest(
+                query,
+                case.directions,
+                order,
+                shell=shell,
+                sqrt_c=root,
+                k=8,
+                asked=60,
+                ef=400,
+                allowed=passing,
+            )
+            assert [hit[0] for hit in hits] == want.tolist()
+            np.testing.assert_allclose(
+                [hit[2] for hit in hits], np.sort(distances)[:8], rtol=1e-12, atol=1e-12
+            )
+            assert all(score == -distance and weight == 1.0 for _, score, distance, weight in hits)
+            assert hits[-1][2] <= reached <= np.sort(distances)[59] + 1e-12
+    for arrays in ((query[:5], case.directions, order), (query, case.directions, order[1:])):
+        with pytest.raises(ValueError, match="expected direction"):
+            case.graph.nearest(*arrays, shell=1.0, sqrt_c=1.0, k=1, asked=1, ef=1)
+    with pytest.raises(IndexError, match="fewer rows"):
+        case.graph.nearest(query, case.directions[:1], order[:1], shell=1.0, sqrt_c=1.0, k=9, asked=9, ef=9)
+
+
 def test_small_and_refused_input():
     graph = _hnsw.Graph(3, metric="hyperbolic")
     assert len(graph.search(np.zeros(3, "f4"), 0.0, k=5, ef=10)[0]) == 0

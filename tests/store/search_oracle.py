@@ -44,8 +44,28 @@ class Oracle:
             return mem.ancestors(root)
         if mode == "children":
             return mem.children(root)
+        if mode == "cone":
+            return [id for id in ids if id != root and self.energy(root, id) <= 1e-9]
         parent = self.records[root].parent_id
         return [id for id in ids if self.records[id].parent_id == parent and id != root]
+
+    def energy(self, apex: str, id: str) -> float:
+        """How far outside the cone of `apex` a memory lies: max(0, Ξ − ψ) (Ganea, Bécigneul & Hofmann 2018)."""
+        mem, root = self.mem, math.sqrt(self.mem.ball.c)
+        u, v = unit(mem.point(apex)), unit(mem.point(id))
+        r = 0.0 if u is None else root * mem.depth(apex)
+        s = 0.0 if v is None else root * mem.depth(id)
+        if math.tanh(r / 2) < mem.cone_k:
+            return 0.0
+        aperture = math.asin(min(1.0, 2 * mem.cone_k / math.sinh(r)))
+        if u is None or v is None:  # a point at the origin
+            return math.pi - aperture
+        chord, sum_ = float(np.linalg.norm(u - v)), float(np.linalg.norm(u + v))
+        if chord < 1e-12 and s >= r - 1e-12:
+            return 0.0
+        across = math.sinh(s) * chord * sum_ / 2
+        along = math.sinh(s - r) - math.cosh(r) * math.sinh(s) * chord * chord / 2
+        return max(0.0, math.atan2(across, along) - aperture)
 
     def passing(self, ids: list[str], filters: Any, as_of: datetime | None) -> list[str]:
         if filters is not None and not callable(filters):
@@ -132,25 +152,28 @@ def unit(vector: Any) -> Any:
     return None if norm == 0 else np.asarray(vector, float) / norm
 
 
-def diverse(mem: Memory, pool: list[Scored], k: int, diversity: float) -> list[str]:
-    """Maximal marginal relevance as `docs/guides/retrieval.md` has it."""
+def likeness(mem: Memory, a: str, b: str) -> float:
     root = math.sqrt(mem.ball.c)
+    u, v = unit(mem.point(a)), unit(mem.point(b))
+    u, v = (np.zeros(mem.dim) if x is None else x for x in (u, v))
+    d = 2 / root * math.asinh(math.sinh(root * mem.base_depth) * float(np.linalg.norm(u - v)) / 2)
+    return math.exp(-d)
 
-    def likeness(a: str, b: str) -> float:
-        u, v = unit(mem.point(a)), unit(mem.point(b))
-        u, v = (np.zeros(mem.dim) if x is None else x for x in (u, v))
-        d = 2 / root * math.asinh(math.sinh(root * mem.base_depth) * float(np.linalg.norm(u - v)) / 2)
-        return math.exp(-d)
 
+def marginal(mem: Memory, pool: list[Scored], chosen: list[str], one: Scored, diversity: float) -> float:
+    """What `one` is worth beside those chosen before it, as `docs/guides/retrieval.md` has it."""
+    near = max((likeness(mem, one.id, other) for other in chosen), default=0.0)
+    return (1 - diversity) * math.exp(one.score - pool[0].score) - diversity * near
+
+
+def diverse(mem: Memory, pool: list[Scored], k: int, diversity: float) -> list[str]:
+    """Maximal marginal relevance."""
     chosen: list[str] = []
     rest = list(pool)
     while rest and len(chosen) < k:
-
-        def marginal(one: Scored) -> float:
-            near = max((likeness(one.id, other) for other in chosen), default=0.0)
-            return (1 - diversity) * math.exp(one.score - pool[0].score) - diversity * near
-
-        best = rest[0] if not chosen else max(rest, key=marginal)
+        best = rest[0]
+        if chosen:
+            best = max(rest, key=lambda one: marginal(mem, pool, chosen, one, diversity))
         chosen.append(best.id)
         rest.remove(best)
     return chosen

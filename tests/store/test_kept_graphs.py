@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
+import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -130,6 +133,29 @@ def test_a_stale_file_is_brought_up_to_date(path: Path, built: list[list[str]]) 
         check(mem)
     assert built == []
     assert graph_file(path).read_bytes() != before
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="POSIX")
+def test_a_killed_process_leaves_a_graph_that_is_brought_up_to_date(
+    path: Path, built: list[list[str]]
+) -> None:
+    before = graph_file(path).read_bytes()
+    process = multiprocessing.get_context("spawn").Process(target=edit_and_die, args=(path,))
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert graph_file(path).read_bytes() == before  # it is written when a store is closed
+    with Memory.open(path, embedder=Table()) as mem:
+        assert "new 49" in mem
+        check(mem)
+    assert built == []  # not from nothing
+
+
+def edit_and_die(path: Path) -> None:
+    mem = Memory.open(path, embedder=Table())
+    edit(mem)
+    search(mem)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "other", "empty", "header", "backend"])

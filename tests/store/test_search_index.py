@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from poincare_memory import HalfLife, Memory
+from poincare_memory import HalfLife, Memory, NoDecay
 from poincare_memory.store import ranking
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -75,10 +75,19 @@ def graph_calls(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 @pytest.mark.parametrize("metric", ["shell", "hyperbolic"])
 @pytest.mark.parametrize("filters", [None, {"g": 1}, lambda record: record.meta["g"] == 1])
+@pytest.mark.parametrize("alone", [False, True], ids=["every term", "distance alone"])
 def test_the_graph_answers_like_the_scan(
-    mem: Memory, metric: str, filters: Any, graph_calls: list[bool], monkeypatch: pytest.MonkeyPatch
+    mem: Memory,
+    metric: str,
+    filters: Any,
+    alone: bool,
+    graph_calls: list[bool],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(ranking, "GRAPH_FROM_PASSING", 1000)
+    if alone:
+        monkeypatch.setattr(mem, "depth_bias", 0.0)
+        monkeypatch.setattr(mem, "decay", NoDecay())
     through_graph = answers(mem, True, k=10, metric=metric, filters=filters)
     assert sum(graph_calls) > 10  # the rest fell back on the scan
     exact = answers(mem, False, k=10, metric=metric, filters=filters)
@@ -109,9 +118,12 @@ def test_rare_matches_and_large_k_are_found(mem: Memory) -> None:
         assert answers(mem, True, **arguments)[:5] == answers(mem, False, **arguments)[:5]
 
 
-def test_identical_memories_keep_their_order(mem: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("decay", [HalfLife(1e12), NoDecay()])
+def test_identical_memories_keep_their_order(
+    mem: Memory, decay: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(mem, "depth_bias", 0.0)
-    monkeypatch.setattr(mem, "decay", HalfLife(1e12))
+    monkeypatch.setattr(mem, "decay", decay)
     for k in (1, 5, 100, 301):
         found = mem.search("0", k=k, touch=False, use_index=True)
         exact = mem.search("0", k=k, touch=False, use_index=False)
@@ -129,6 +141,26 @@ def test_the_index_follows_changes(mem: Memory) -> None:
     assert mem.search(query, k=1, touch=False)[0].id != before
     mem.update(before, text=before)
     assert mem.search(query, k=1, touch=False)[0].id == before
+
+
+def test_distance_alone_is_ranked_where_the_graph_holds_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one native call: the scan's hits to the bit, after removals too."""
+    monkeypatch.setattr(ranking, "GRAPH_FROM_PASSING", 1000)
+    mem = Memory(embedder=Clusters(), clock=lambda: NOW)
+    mem.add_many({"text": str(i), "id": str(i)} for i in range(N) if not 300 <= i < 303)
+    for id in map(str, range(0, N, 7)):
+        if id in mem:
+            mem.remove(id)
+    mem.add_many({"text": str(i), "id": str(i)} for i in range(N, N + 30))  # in the rows of those that went
+    mem.build_index("hnsw")
+    scanned: list[int] = []
+    scan = ranking.Ranking._scan
+    monkeypatch.setattr(ranking.Ranking, "_scan", lambda self, *a: scanned.append(1) or scan(self, *a))
+    found = answers(mem, True, k=10)
+    assert not scanned
+    exact = answers(mem, False, k=10)
+    same = sum(a == b for x, y in zip(found, exact, strict=True) for a, b in zip(x, y, strict=True))
+    assert same >= 0.99 * sum(map(len, exact))
 
 
 @pytest.mark.parametrize("emptied", [True, False])

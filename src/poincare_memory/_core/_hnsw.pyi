@@ -36,6 +36,19 @@ class Graph:
         ef: int,
         allowed: NDArray[np.uint8] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]: ...
+    def nearest(
+        self,
+        direction: NDArray[np.float64],
+        directions: NDArray[np.float64],
+        order: NDArray[np.int64],
+        *,
+        shell: float,
+        sqrt_c: float,
+        k: int,
+        asked: int,
+        ef: int,
+        allowed: NDArray[np.uint8] | None = None,
+    ) -> tuple[list[tuple[int, float, float, float]], float]: ...
     def missing(self, labels: NDArray[np.int64]) -> NDArray[np.int64]: ...
     def save(self, keys: NDArray[np.int64]) -> bytes: ...
     def load(

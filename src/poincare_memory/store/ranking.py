@@ -138,20 +138,54 @@ class Ranking:
         most = self._most_besides_distance()
         matching, bonus, most_of_rest = self._matching(candidates)
         most += most_of_rest
+        alone = self._distance_alone() and bonus is None
         while wanted * GRAPH_SHARE <= passing:
-            nearest = self.store.index.nearest_rows(
-                query.metric, query.direction, query.radius, wanted, allowed
-            )
-            if nearest is None:
+            found = self._nearest_on_shell(k, wanted, allowed) if alone else None
+            if found is None:
+                alone = False
+                found = self._best_of_nearest(k, wanted, allowed, matching, bonus)
+            if found is None:
                 return None
-            found, reached = nearest
-            hits = self._scored(np.union1d(found, matching) if len(matching) else found, bonus, k)
-            # Rows without direction are all fetched, and far: they tell nothing about those that were not.
-            farthest = self._distance_to(int(found[reached - 1])) if reached else 0.0
-            if len(hits) >= k and hits[k - 1][1] > most - farthest * BELOW_ROUNDING:
-                return [self._at_row(candidates, hit) for hit in hits]
+            hits, reached = found
+            if len(hits) >= k and hits[k - 1][1] > most - reached * BELOW_ROUNDING:
+                return hits if candidates.rows is None else [self._at_row(candidates, hit) for hit in hits]
             wanted *= 4
         return None
+
+    def _distance_alone(self) -> bool:
+        """Whether only distance, on the shell, ranks what words add nothing to."""
+        store, query, factors = self.store, self.query, self.factors
+        timeless = factors is not None and len(factors) == 0
+        return query is not None and query.metric == "shell" and not store.depth_bias and timeless
+
+    def _nearest_on_shell(
+        self, k: int, wanted: int, allowed: NDArray[np.uint8] | None
+    ) -> tuple[list[Hit], float] | None:
+        query = self.query
+        assert query is not None and query.direction is not None
+        found: tuple[list[Hit], float] | None = self.store.index.nearest_on_shell(
+            query.direction, query.radius, k, wanted, allowed
+        )
+        return found
+
+    def _best_of_nearest(
+        self,
+        k: int,
+        wanted: int,
+        allowed: NDArray[np.uint8] | None,
+        matching: Rows,
+        bonus: Float64Array | None,
+    ) -> tuple[list[Hit], float] | None:
+        """The k best among the nearest and those that match words, and the distance that the nearest reach."""
+        query = self.query
+        assert query is not None
+        nearest = self.store.index.nearest_rows(query.metric, query.direction, query.radius, wanted, allowed)
+        if nearest is None:
+            return None
+        found, reached = nearest
+        hits = self._scored(np.union1d(found, matching) if len(matching) else found, bonus, k)
+        # Rows without direction are all fetched, and far: they tell nothing about those that were not.
+        return hits, self._distance_to(int(found[reached - 1])) if reached else 0.0
 
     def _allowed(self, candidates: Candidates) -> NDArray[np.uint8] | None:
         """The candidates as a mask over rows; None where all memories are allowed."""

@@ -164,6 +164,30 @@ class ShellIndex(MIPSIndex):
             return None
         return (np.concatenate([rows, undirected]) if len(undirected) else rows), len(rows)
 
+    def nearest_on_shell(
+        self,
+        direction: NDArray[np.float64],
+        radius: float,
+        k: int,
+        asked: int,
+        allowed: NDArray[np.uint8] | None = None,
+    ) -> tuple[list[tuple[int, float, float, float]], float] | None:
+        """The k nearest on the shell of this radius as ``(row, -distance, distance, 1.0)``, ties by age.
+
+        Beside them, the distance that the `asked` nearest reach. None where they do not come from a graph that holds
+        every memory.
+        """
+        columns = self._store.columns
+        graph = None if self.backend == "faiss" else self._graph_of("shell")
+        if graph is None or len(graph) != columns.n:
+            return None
+        sqrt_c = self.ball.sqrt_c
+        ef = max(self.ef_search + len(direction) // MORE_DIMENSIONS, asked)
+        return graph.nearest(
+            direction, columns.direction, columns.order,
+            shell=radius * sqrt_c, sqrt_c=sqrt_c, k=k, asked=asked, ef=ef, allowed=allowed,
+        )  # fmt: skip
+
     def _undirected_rows(self, directed: int, allowed: NDArray[np.uint8] | None) -> Indices | None:
         columns = self._store.columns
         if directed == columns.n:
