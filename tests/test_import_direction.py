@@ -88,6 +88,7 @@ store.undo
 store.changes
 store.arrays
 store.filtered_keys
+store.tree_links
 store.columns
 store.coded
 index
@@ -103,6 +104,7 @@ store.search
 store.batches
 store.relations
 store.twins
+store.gathering
 store.editing
 store.upserting
 store.learned
@@ -110,6 +112,8 @@ store.reporting
 store.atomic
 store.graph_file
 store.archive
+store.checked_records
+store.filling
 store.standins
 store.digests
 store.schema
@@ -135,11 +139,13 @@ store.waiting
 store.turns
 store.connections
 store.following
+store.forking
 store.livefile
 store.reembedding
 store.live
 store.watching
 store.salvage
+store.record_mending
 store.diagnosis
 viz.layout
 viz.snapshot

@@ -14,29 +14,29 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
-from .arrays import LEAST_CAPACITY, MISSING, SCALARS, VECTORS, Arrays, RowOf, Rows, span_of
+from .arrays import LEAST_CAPACITY, MISSING, SCALARS, VECTORS, RowOf, Rows, span_of
 from .changes import Change
 from .filtered_keys import FilteredKeys
 from .held_records import HeldRecords
 from .lock import SharedLock
 from .stored_record import StoredRecord
+from .tree_links import TreeLinks
 from .undo import LINKS
 
 if TYPE_CHECKING:
     from .changes import ClosedFile
     from .livefile import LiveFile
-    from .undo import UndoLog
 
 JOURNAL_LENGTH = 1024
 
 
-class Columns(Arrays):
+class Columns(TreeLinks):
     """All memories of one store.
 
     Attributes
@@ -57,10 +57,8 @@ class Columns(Arrays):
     def __init__(self, dim: int, lock: SharedLock | None = None) -> None:
         super().__init__(dim)
         self.lock = SharedLock() if lock is None else lock
-        self.undo: UndoLog | None = None
         self.file: LiveFile | ClosedFile | None = None
         self.structure_version = self.value_version = 0
-        self.ids: list[str | None] = []
         self.texts: list[str | None] = []
         self.metas: list[dict[str, Any] | None] = []
         self.row_of = RowOf()
@@ -336,79 +334,6 @@ class Columns(Arrays):
     def changed(self) -> None:
         """Note that values changed, but no point."""
         self.value_version += 1
-
-    # --- tree -----------------------------------------------------------------------------------------
-
-    def _links(self) -> tuple[Rows, Rows, Rows, Rows, Rows]:
-        return self.parent, self.first_child, self.last_child, self.next_sibling, self.prev_sibling
-
-    def attach(self, rows: Rows, parents: Rows) -> None:
-        """Make each row the last child of its parent; -1 makes it a root."""
-        if self.undo is not None:
-            elder = self.last_child[parents[parents >= 0]]
-            self.undo.keep_links([*rows.tolist(), *parents.tolist(), *elder.tolist()])
-        _kernels.attach_rows(rows, parents, *self._links())
-
-    def detach(self, row: int) -> None:
-        """Cut a row (with its subtree) from its parent."""
-        if self.undo is not None:
-            near = (self.parent, self.next_sibling, self.prev_sibling)
-            self.undo.keep_links([row, *(int(links[row]) for links in near)])
-        _kernels.detach_row(row, *self._links())
-
-    def children_rows(self, row: int) -> Rows:
-        """Children, in the order they came."""
-        return np.asarray(_kernels.child_rows(row, self.first_child, self.next_sibling))
-
-    def subtree_rows(self, row: int) -> Rows:
-        """The row and everything below it, parents first, the youngest child's branch before the elder's."""
-        return np.asarray(_kernels.subtree_rows(row, self.parent, self.last_child, self.prev_sibling))
-
-    def rows_below(self, tops: Rows) -> Rows:
-        """These rows and everything below them, each once, parents first."""
-        below = np.zeros(self.high_water, bool)
-        below[tops] = True
-        above = self.parent[tops]
-        candidates = tops[(above < 0) | ~below[above]]
-        known = dict.fromkeys(tops.tolist(), True)  # whether a row is one of `tops` or below one
-        highest = []
-        for row in dict.fromkeys(candidates.tolist()):
-            path, at = [], int(self.parent[row])
-            while at >= 0 and at not in known:
-                path.append(at)
-                at = int(self.parent[at])
-            found = at >= 0 and known[at]
-            known.update(dict.fromkeys(path, found))
-            if not found:
-                highest.append(row)
-        parts = [self.subtree_rows(row) for row in highest]
-        return np.concatenate(parts).astype(np.int32) if parts else np.empty(0, np.int32)
-
-    def ancestor_rows(self, row: int) -> Rows:
-        """Parent, grandparent, ... root."""
-        return np.asarray(_kernels.ancestor_rows(row, self.parent))
-
-    def root_rows(self) -> Rows:
-        """Roots in order of insertion."""
-        live = self.live_rows()
-        roots: Rows = live[self.parent[live] < 0]
-        return roots
-
-    def sibling_rows(self, row: int) -> Rows:
-        """The other children of its parent; of a root the other roots."""
-        parent = int(self.parent[row])
-        rows = self.root_rows() if parent < 0 else self.children_rows(parent)
-        others: Rows = rows[rows != row]
-        return others
-
-    def names(self, rows: Rows) -> list[str]:
-        """Ids of rows."""
-        ids = cast("list[str]", self.ids)
-        return [ids[row] for row in rows.tolist()]
-
-    def name(self, row: int) -> str:
-        """Id of a live row."""
-        return cast(str, self.ids[row])
 
     # --- records --------------------------------------------------------------------------------------
 

@@ -9,26 +9,24 @@ import json
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..arguments import number_within
 from ..embed.embedding import embed_texts
 from ..geometry.poincare import PoincareBall
 from . import salvage, sqlite
-from .archive import EXTRAS, FIELDS, SETTINGS_IN_FILES, Archive, parse_instant, store_of
+from .archive import EXTRAS, FIELDS, SETTINGS_IN_FILES, Archive
+from .filling import store_of
 from .live import DEFAULTS
-from .metadata import check_unicode, copy_metadata
 from .placement import place
-from .salvage import Broken, Unreadable
-from .sql import digest, foreign_parts, is_store, record_digest, refuse_computed
+from .record_mending import RecordMending, named_in_file, passes
+from .salvage import Unreadable
+from .sql import foreign_parts, is_store, refuse_computed
 from .standins import embedder_or_standin, policy_or_standin
-from .state import FORMAT_VERSION, LARGEST_DEPTH, SETTINGS
+from .state import FORMAT_VERSION, SETTINGS
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -37,25 +35,6 @@ __all__ = ["Examination", "Finding", "diagnose", "repair"]
 
 HASHING: Final = {"type": "hashing", "ngram_range": [3, 5], "seed": 0}
 NOTHING: Final = "nothing can be saved"
-NO_EXTRAS: Final = (None,) * (1 + len(EXTRAS))
-
-
-def _place_among_siblings(value: Any) -> None:
-    if type(value) is not int or not 0 <= value < 2**62:
-        raise ValueError(value)
-
-
-def _truth(value: Any) -> None:
-    if value not in (0, 1):
-        raise ValueError(value)
-
-
-CHECKED: Final[dict[str, Callable[[Any], object]]] = {
-    "recorded_at": parse_instant,
-    "pinned": _truth,
-    "attached": _place_among_siblings,
-    "learned_depth": lambda value: number_within("learned_depth", value, 0, LARGEST_DEPTH),
-}
 
 
 @dataclass(frozen=True)
@@ -239,9 +218,9 @@ class _Examiner:
                 self._found.note("settings", f"{name} does not hold JSON", "the default instead")
         self._config = config
         self._default("format", FORMAT_VERSION, config.get("format") == FORMAT_VERSION)
-        self._default("curvature", 1.0, _passes(PoincareBall, config.get("curvature")))
+        self._default("curvature", 1.0, passes(PoincareBall, config.get("curvature")))
         for name in SETTINGS_IN_FILES:
-            good = name in config and _passes(SETTINGS[name], name, config[name])
+            good = name in config and passes(SETTINGS[name], name, config[name])
             self._default(name, DEFAULTS[name], good)
         lengths = Counter(
             len(record[name]) // 8
@@ -253,10 +232,10 @@ class _Examiner:
         usual = lengths.most_common(1)[0][0] if lengths else 512
         self._default("dim", usual, type(dim) is int and dim > 0 and (not lengths or dim == usual))
         spec: Any = config.get("embedder")
-        known = _passes(embedder_or_standin, spec) and spec.get("dim") == config["dim"]
+        known = passes(embedder_or_standin, spec) and spec.get("dim") == config["dim"]
         self._default("embedder", HASHING | {"dim": config["dim"]}, known)
         config.setdefault("decay", {"type": "none"})  # as it is read, too
-        self._default("decay", {"type": "none"}, _passes(policy_or_standin, config["decay"]))
+        self._default("decay", {"type": "none"}, passes(policy_or_standin, config["decay"]))
 
     def _default(self, name: str, default: Any, good: bool) -> None:
         if good:
@@ -277,16 +256,17 @@ class _Examiner:
         extras: dict[str, tuple[Any, ...]],
         digests: dict[int, int],
     ) -> None:
+        mending = RecordMending(self._found.note)
         kept: list[dict[str, Any]] = []
         seen: set[str] = set()
         for record in records:
-            self._check_digest(record, extras, digests)
-            if self._settle_record(record, extras, seen):
+            mending.check_digest(record, extras, digests)
+            if mending.settle(record, extras, seen):
                 seen.add(record["id"])
                 kept.append(record)
         for pos in digests:
             self._found.note(f"record at position {pos}", "missing", "lost")
-        self._settle_parents(kept)
+        mending.settle_parents(kept)
         self._found.count = len(kept)
         dim = self._config["dim"]
         vectors = [
@@ -301,95 +281,6 @@ class _Examiner:
             len(kept),
         )
         self._settle_vectors(kept)
-
-    def _check_digest(
-        self, record: dict[str, Any], extras: dict[str, tuple[Any, ...]], digests: dict[int, int]
-    ) -> None:
-        noted = digests.pop(record["pos"], None)
-        if noted is None:
-            return
-        try:
-            same = record_digest(record, extras.get(record["id"], NO_EXTRAS)) == noted
-        except TypeError:
-            same = False
-        if not same:
-            self._found.note(_named(record), "does not match its digest: it was damaged", "kept as it reads")
-
-    def _settle_record(
-        self, record: dict[str, Any], extras: dict[str, tuple[Any, ...]], seen: set[str]
-    ) -> bool:
-        """Make of a record what can be; False where it is nothing."""
-        named, note = _named(record), self._found.note
-        text = record["text"]
-        if not isinstance(text, str) or not _passes(check_unicode, text, "text"):
-            note(named, f"its text is {text!r:.80}", "left out")
-            return False
-        if isinstance(text, Broken):
-            note(named, "its text is no UTF-8", "kept, with stand-ins")
-        record["text"] = str(text)
-        id = record["id"]
-        if not isinstance(id, str) or not id or isinstance(id, Broken) or id in seen:
-            fresh = os.urandom(6).hex()
-            taken = isinstance(id, str) and id in seen
-            note(named, "its id is taken" if taken else f"its id is {id!r:.80}", f"gets the id {fresh}")
-            record["id"] = fresh
-        self._settle_times(record, named)
-        self._settle_values(record, named)
-        self._settle_extras(record, extras)
-        return True
-
-    def _settle_times(self, record: dict[str, Any], named: str) -> None:
-        now = datetime.now(timezone.utc).isoformat()
-        for name in ("t", "valid_from", "valid_until", "last_accessed"):
-            value = record[name]
-            missing = value is None and name != "t"
-            if missing or _passes(parse_instant, value):
-                continue
-            record[name] = now if name == "t" else None
-            self._found.note(
-                named, f"{name} is {value!r:.80}", "the time of the repair" if name == "t" else "none"
-            )
-
-    def _settle_values(self, record: dict[str, Any], named: str) -> None:
-        count, meta = record["access_count"], record["meta"]
-        if type(count) is not int or not 0 <= count < 2**63:
-            self._found.note(named, f"access_count is {count!r:.80}", "0")
-            record["access_count"] = 0
-        try:
-            record["meta"] = copy_metadata(None if meta is None else json.loads(meta)) or {}
-        except (TypeError, ValueError, RecursionError):
-            self._found.note(named, "its metadata is no JSON object", 'kept as text under "damaged_metadata"')
-            record["meta"] = {"damaged_metadata": str(meta)}
-
-    def _settle_extras(self, record: dict[str, Any], extras: dict[str, tuple[Any, ...]]) -> None:
-        text_digest, *values = extras.get(record["id"], NO_EXTRAS)
-        if text_digest is None or text_digest != digest(record["text"]):
-            values = [None] * len(EXTRAS)
-        for name, value in zip(EXTRAS, values, strict=True):
-            record[name] = value if value is None or _passes(CHECKED[name], value) else None
-
-    def _settle_parents(self, records: list[dict[str, Any]]) -> None:
-        """Every parent is there, and no chain of parents comes back to itself."""
-        by_id = {record["id"]: record for record in records}
-        done: set[str] = set()
-        for record in records:
-            parent = record["parent"]
-            if parent is not None and parent not in by_id:
-                self._found.note(_named(record), f"its parent {parent!r:.80} is not in the file", "a root")
-                record["parent"] = None
-        for record in records:
-            chain: dict[str, None] = {}
-            at = record
-            while at["id"] not in done:
-                chain[at["id"]] = None
-                done.add(at["id"])
-                if at["parent"] is None:
-                    break
-                if at["parent"] in chain:
-                    self._found.note(_named(at), "its chain of parents comes back to itself", "a root")
-                    at["parent"] = None
-                    break
-                at = by_id[at["parent"]]
 
     def _settle_vectors(self, records: list[dict[str, Any]]) -> None:
         """Find the vectors that cannot be; what they are to be, shows when the file is mended."""
@@ -406,7 +297,7 @@ class _Examiner:
         for i in self._to_embed:
             can = self._can_embed()
             self._found.note(
-                _named(records[i]),
+                named_in_file(records[i]),
                 "its embedding is damaged",
                 "embedded anew"
                 if can
@@ -414,7 +305,9 @@ class _Examiner:
             )
             embeddings[i] = 0.0
         for i in np.flatnonzero(~placed).tolist():
-            self._found.note(_named(records[i]), "its point is damaged or outside the ball", "placed anew")
+            self._found.note(
+                named_in_file(records[i]), "its point is damaged or outside the ball", "placed anew"
+            )
         points[self._to_place] = 0.0
 
     def _can_embed(self) -> bool:
@@ -441,20 +334,8 @@ class _Examiner:
         return store
 
 
-def _named(record: dict[str, Any]) -> str:
-    return f"record {record['id']!r:.80} at position {record['pos']}"
-
-
 def _vector(data: Any, dim: int) -> Any:
     """The numbers, or NaN where they are none of this length."""
     if isinstance(data, bytes) and len(data) == 8 * dim:
         return np.frombuffer(data, "<f8")
     return np.full(dim, np.nan)
-
-
-def _passes(check: Callable[..., object], *arguments: Any) -> bool:
-    try:
-        check(*arguments)
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        return False
-    return True

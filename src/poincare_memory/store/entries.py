@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import IO, Any, Final, NoReturn
 
 from ..temporal.instants import from_micros
-from .archive import parse_instant
+from .checked_records import parse_instant
 
 __all__ = ["NAMES", "Entry", "Source", "entry_of", "numbered_lines", "parsed_json", "values_of"]
 

@@ -11,7 +11,9 @@ import numpy as np
 from ..embed.identity import EMBEDDER, Identity, difference, from_text
 from ..temporal.instants import MISSING
 from . import sql
-from .archive import Archive, fill, parse_instant, take_settings
+from .archive import Archive
+from .checked_records import parse_instant
+from .filling import fill, take_settings
 from .merging import merge
 from .schema import CONFIGURED, TOUCHED
 

@@ -22,9 +22,10 @@ from ..retrieval.cones import DEFAULT_K
 from ..temporal.instants import utcnow
 from ..temporal.policies import NoDecay
 from . import sql
-from .archive import SETTINGS_OF_OURS, config_of, embedder_of, empty_store, fill
+from .archive import SETTINGS_OF_OURS, config_of
 from .connections import refuse_orphaned
 from .errors import StoreBusyError, StoreWriteError
+from .filling import embedder_of, empty_store, fill
 from .livefile import LiveFile
 from .reembedding import Placeholder, reembed_all
 from .sqlite import archive_in

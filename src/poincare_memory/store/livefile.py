@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sqlite3
 import threading
 import time
@@ -24,12 +23,12 @@ from typing import TYPE_CHECKING, Final
 from ..embed.identity import EMBEDDER, Identity, identity_of, to_text
 from ..temporal.instants import MISSING, to_micros, utcnow
 from . import sql
-from .archive import parse_instant
 from .atomic import replacing
+from .checked_records import parse_instant
 from .connections import Connections
 from .errors import StoreBusyError, StoreClosedError, StoreReadError, StoreWriteError
 from .following import Following
-from .lock import FORK_PATIENCE_SECONDS
+from .forking import rest_over_forks
 from .persisting import persist
 from .turns import adopt, take_turn
 from .undo import UndoLog
@@ -65,7 +64,7 @@ class LiveFile:
         self._paused: SharedLock | None = None  # what a fork holds
         self._moment: int | None = None  # of the change that is under way
         self._store: weakref.ref[Store] | None = None
-        _every_file.add(self)
+        rest_over_forks(self)
 
     def attach(self, store: Store, writer: sqlite3.Connection) -> None:
         """Read everything into an empty store and keep it up to date from now on."""
@@ -408,30 +407,3 @@ class LiveFile:
         self._turn, self._asking = threading.Lock(), threading.Lock()
         if store is not None and store.lock.written_by_me():
             self._turn.acquire()
-
-
-_every_file: weakref.WeakSet[LiveFile] = weakref.WeakSet()
-
-
-def _before_fork() -> None:
-    deadline = time.monotonic() + FORK_PATIENCE_SECONDS
-    for file in list(_every_file):
-        file.pause(deadline)
-
-
-def _after_fork_in_parent() -> None:
-    for file in list(_every_file):
-        file.resume()
-
-
-def _after_fork_in_child() -> None:
-    for file in list(_every_file):
-        file.resume_in_child()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
-    )

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .archive import CheckedRecords, check_vectors, directions_of, narrow_if_exact
+from .checked_records import CheckedRecords
+from .filling import check_vectors, directions_of, narrow_if_exact
 from .placement import LEARNT, set_learned_depths
 from .undo import UndoLog
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..temporal.instants import from_micros, to_micros
-from .archive import CheckedRecords, fields_of
+from .archive import fields_of
+from .checked_records import CheckedRecords
 from .merging import merge
 from .placement import points
 from .records import MemoryRecord

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .._core import _kernels
-from .archive import EXTRAS, FIELDS, Archive, Block, Floats, empty_store, store_of, written
+from .archive import EXTRAS, FIELDS, Archive, Block, Floats, written
 from .atomic import write_text
+from .filling import empty_store, store_of
 from .sqlite import is_database, refuse_foreign
 from .standins import standin_embedder, standin_policy
 

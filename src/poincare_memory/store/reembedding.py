@@ -16,7 +16,7 @@ from ..embed.specs import embedder_spec
 from ..progress import Progress, bar_on_a_terminal, metered
 from ..temporal.policies import NoDecay
 from . import sql
-from .archive import empty_store
+from .filling import empty_store
 from .merging import merge
 from .placement import LEARNT, keep_directions, place, points
 from .turns import take_turn

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import sql
-from .archive import Archive, store_of, written
+from .archive import Archive, written
 from .atomic import is_special, replacing
 from .errors import StoreBusyError, StoreReadError, StoreWriteError
+from .filling import store_of
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder

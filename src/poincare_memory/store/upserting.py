@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ..progress import Progress, checked_progress
 from ..temporal.instants import MISSING
 from .changes import Change
-from .editing import Batch, change, commit, convert_times, embedded, fill_in_now, gather, link, listed_items
+from .editing import change, commit, embedded, fill_in_now, link
+from .gathering import Batch, convert_times, gather, listed_items
 
 if TYPE_CHECKING:
     from .state import Store

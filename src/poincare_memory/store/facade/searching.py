@@ -10,7 +10,8 @@ import numpy as np
 
 from ...geometry.numerics import FloatArray
 from ...progress import Progress
-from .. import editing, reporting
+from .. import reporting
+from ..gathering import checked_text
 from ..records import MemoryRecord, SearchResult
 from ..state import Metric
 from ..weights import TimeColumns
@@ -192,7 +193,7 @@ class Searching(Facade):
         2.0
         """
         store = self._store
-        embedding = store.embed([editing.checked_text(query)])[0]
+        embedding = store.embed([checked_text(query)])[0]
         return store.projector.at_depth(embedding, store.base_depth if depth is None else depth)
 
     def build_index(self, backend: Backend = "auto", *, progress: Progress = None) -> MIPSIndex:
