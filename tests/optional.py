@@ -12,8 +12,12 @@ MODULES = {
     "poincare_memory.integrations.langchain": ("langchain_core",),
     "poincare_memory.integrations.langgraph": ("langgraph",),
     "poincare_memory.integrations.llama_index": ("llama_index.core",),
+    "poincare_memory.integrations.mcp_server": ("mcp",),
 }
-PAGES = {"docs/guides/frameworks.md": ("langchain_core", "langgraph", "llama_index.core")}
+PAGES = {
+    "docs/guides/frameworks.md": ("langchain_core", "langgraph", "llama_index.core"),
+    "docs/guides/mcp.md": ("mcp",),
+}
 
 
 def needs(*packages: str) -> None:

@@ -179,6 +179,9 @@ integrations.langchain
 integrations.langgraph
 integrations.llama_index
 integrations.mem0
+integrations.scope
+integrations.mcp_server
+integrations.mcp_http
 demo
 cli.terminal
 cli.stores
@@ -187,6 +190,7 @@ cli.editing
 cli.exchange
 cli.checking
 cli.watching
+cli.serving
 cli
 cli.__main__
 """.split()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from .. import __version__
-from . import checking, editing, exchange, looking, watching
+from . import checking, editing, exchange, looking, serving, watching
 from .terminal import PROGRAM, complain, reason
 
 FAILED = 1
@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
         added.set_defaults(command=command)
         return added
 
-    for family in (looking, editing, exchange, checking, watching):
+    for family in (looking, editing, exchange, checking, watching, serving):
         family.register(add)
     return parser
 
