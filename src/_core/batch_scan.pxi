@@ -1,6 +1,6 @@
 cdef extern from "products.hpp" namespace "poincare" nogil:
     void c_products_f32 "poincare::products_f32"(
-        const float* queries, size_t query_count, const float* matrix, const int32_t* rows, size_t count,
+        const float* queries, size_t query_count, const double* matrix, const int32_t* rows, size_t count,
         size_t dim, float* out, int threads) except +
 
 cdef extern from "batch_scan.hpp" namespace "poincare" nogil:
@@ -16,9 +16,12 @@ cdef extern from "batch_scan.hpp" namespace "poincare" nogil:
         const ScanCandidates& candidates, size_t k, ScanHit* hits, size_t* found, int threads) except +
 
 
-def products(const float[:, ::1] queries not None, const float[:, ::1] matrix not None, const int32_t[::1] rows,
+def products(const float[:, ::1] queries not None, const double[:, ::1] matrix not None, const int32_t[::1] rows,
              float[:, ::1] out not None, int threads=0):
-    """out[q, i] = query q · row rows[i] of the matrix (row i where `rows` is None), summed over columns in order."""
+    """out[q, i] = query q · row rows[i] of the matrix (row i where `rows` is None), rounded to float32.
+
+    Summed over columns in order.
+    """
     cdef Py_ssize_t count = out.shape[1], dim = queries.shape[1]
     if matrix.shape[1] != dim:
         raise ValueError(f"matrix: expected {dim} columns, got {matrix.shape[1]}")

@@ -57,7 +57,40 @@ void encode_row(const double* x, std::size_t dim, std::size_t stride, std::int8_
     *error = static_cast<float>(std::sqrt(squared_gap(x, near, dim)) * kUpwards);
 }
 
+POINCARE_INLINE void any_products(const CodedRows& coded, const CodedQuery& query, const std::int32_t* rows,
+                                  std::size_t first, std::size_t n, float* above) {
+    if (rows)
+        products_from_above(coded, query, ListedRows{rows}, n, above);
+    else
+        products_from_above(coded, query, ConsecutiveRows{first}, n, above);
+}
+
+void products_baseline(const CodedRows& coded, const CodedQuery& query, const std::int32_t* rows,
+                       std::size_t first, std::size_t n, float* above) {
+    any_products(coded, query, rows, first, n, above);
+}
+#ifdef POINCARE_WIDE_LEVELS
+POINCARE_AVX2 void products_avx2(const CodedRows& coded, const CodedQuery& query, const std::int32_t* rows,
+                                 std::size_t first, std::size_t n, float* above) {
+    any_products(coded, query, rows, first, n, above);
+}
+POINCARE_AVX512 void products_avx512(const CodedRows& coded, const CodedQuery& query,
+                                     const std::int32_t* rows, std::size_t first, std::size_t n,
+                                     float* above) {
+    any_products(coded, query, rows, first, n, above);
+}
+#endif
+
 }  // namespace
+
+void products_from_above(const CodedRows& coded, const CodedQuery& query, const std::int32_t* rows,
+                         std::size_t first, std::size_t n, float* above) {
+#ifdef POINCARE_WIDE_LEVELS
+    if (simd_level() == SimdLevel::avx512) return products_avx512(coded, query, rows, first, n, above);
+    if (simd_level() == SimdLevel::avx2) return products_avx2(coded, query, rows, first, n, above);
+#endif
+    products_baseline(coded, query, rows, first, n, above);
+}
 
 void encode_rows(const double* matrix, const std::int32_t* rows, std::size_t count, std::size_t dim,
                  std::int8_t* codes, float* scale, float* error, int threads) {

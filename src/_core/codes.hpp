@@ -53,4 +53,33 @@ POINCARE_INLINE std::int32_t code_product(const std::int16_t* query, const std::
     return sum;
 }
 
+struct ConsecutiveRows {
+    std::size_t first;
+    std::size_t operator[](std::size_t i) const { return first + i; }
+};
+
+struct ListedRows {
+    const std::int32_t* rows;
+    std::size_t operator[](std::size_t i) const { return static_cast<std::size_t>(rows[i]); }
+};
+
+// above[i] ≥ ⟨query, row rows[i]⟩, for n up to kBlock.
+constexpr std::size_t kBlock = 256;  // rows that share the scratch arrays of one step
+template <typename Rows>
+POINCARE_INLINE void products_from_above(const CodedRows& coded, const CodedQuery& query, const Rows& rows,
+                                         std::size_t n, float* above) {
+    const std::int16_t* codes = query.codes.data();
+    const float scale = query.scale, slope = query.slope, offset = query.offset;
+    std::int32_t products[kBlock];
+    for (std::size_t i = 0; i < n; ++i)
+        products[i] = code_product(codes, coded.codes + rows[i] * coded.stride, coded.stride);
+    for (std::size_t i = 0; i < n; ++i)
+        above[i] = (scale * coded.scale[rows[i]]) * static_cast<float>(products[i]) +
+                   (slope * coded.error[rows[i]] + offset);
+}
+
+// The same in the widest registers there are; rows first … first + n − 1 where `rows` is null.
+void products_from_above(const CodedRows& coded, const CodedQuery& query, const std::int32_t* rows,
+                         std::size_t first, std::size_t n, float* above);
+
 }  // namespace poincare

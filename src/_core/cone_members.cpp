@@ -16,7 +16,6 @@ namespace poincare {
 namespace {
 
 constexpr double kOutside = std::numeric_limits<double>::infinity();
-constexpr std::size_t kBlock = 256;
 constexpr std::size_t kGrain = 1 << 22;  // floats a thread at least
 
 // The largest chord² (from above) at which a point of radius S can belong to the cone.
@@ -43,10 +42,12 @@ class Cone {
           R_(columns.directed[apex] ? sqrt_c * columns.radius[apex] : 0.0),  // without direction: the origin
           sqrt_c_(sqrt_c),
           apex_(R_, K),
-          chord_error_(2 * dot_f32_error(columns.dim) + kChordSlack) {}
+          apex_code_(direction_, columns.coded.codes ? columns.dim : 0) {}
 
-    // Whether float32 cannot exclude the row.
-    bool may_hold(std::size_t row, float dot) {
+    const CodedQuery& apex_code() const { return apex_code_; }
+
+    // Whether an inner product with the apex of at most so much cannot exclude the row.
+    bool may_hold(std::size_t row, float product) {
         if (!columns_.directed[row]) return true;
         const double S = sqrt_c_ * columns_.radius[row];
         if (!known_ || S != last_radius_) {
@@ -54,7 +55,7 @@ class Cone {
             farthest_ = memo(S);
             known_ = true;
         }
-        return 2.0 - 2.0 * static_cast<double>(dot) - chord_error_ <= farthest_;
+        return 2.0 - 2.0 * static_cast<double>(product) - kChordSlack <= farthest_;
     }
 
     double energy(std::size_t row) const {
@@ -79,7 +80,7 @@ class Cone {
     double R_;
     double sqrt_c_;
     ConeApex apex_;
-    double chord_error_;
+    CodedQuery apex_code_;
     bool known_ = false;
     double last_radius_ = 0;
     double farthest_ = 0;
@@ -92,22 +93,23 @@ ConeMembers cone_members(const ConeColumns& columns, const std::int32_t* rows, s
                          std::int32_t apex, double K, double sqrt_c, int threads) {
     const std::size_t apex_row = static_cast<std::size_t>(apex);
     const std::unique_ptr<double[]> energies(new double[std::max<std::size_t>(count, 1)]);
-    const float* query = columns.scan_direction + apex_row * columns.dim;
-    parallel_ranges(count, threads_for(threads, count * columns.dim, kGrain),
-                    [&](std::size_t begin, std::size_t end) {
-                        Cone cone(columns, apex_row, K, sqrt_c);
-                        float dots[kBlock];
-                        for (std::size_t block = begin; block < end; block += kBlock) {
-                            const std::size_t stop = std::min(end, block + kBlock);
-                            dots_f32(query, columns.scan_direction, rows ? rows + block : nullptr, block,
-                                     stop - block, columns.dim, dots);
-                            for (std::size_t i = block; i < stop; ++i) {
-                                const std::size_t row = rows ? static_cast<std::size_t>(rows[i]) : i;
-                                const bool asked = row != apex_row && cone.may_hold(row, dots[i - block]);
-                                energies[i] = asked ? cone.energy(row) : kOutside;
-                            }
-                        }
-                    });
+    parallel_ranges(
+        count, threads_for(threads, count * columns.dim, kGrain), [&](std::size_t begin, std::size_t end) {
+            Cone cone(columns, apex_row, K, sqrt_c);
+            float products[kBlock];
+            std::fill(products, products + kBlock, 2.0f);
+            for (std::size_t block = begin; block < end; block += kBlock) {
+                const std::size_t stop = std::min(end, block + kBlock);
+                if (columns.coded.codes)
+                    products_from_above(columns.coded, cone.apex_code(), rows ? rows + block : nullptr, block,
+                                        stop - block, products);
+                for (std::size_t i = block; i < stop; ++i) {
+                    const std::size_t row = rows ? static_cast<std::size_t>(rows[i]) : i;
+                    const bool asked = row != apex_row && cone.may_hold(row, products[i - block]);
+                    energies[i] = asked ? cone.energy(row) : kOutside;
+                }
+            }
+        });
     ConeMembers members;
     for (std::size_t i = 0; i < count; ++i) {
         if (!(energies[i] <= kConeTolerance)) continue;

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "codes.hpp"
+
 namespace poincare {
 
 struct ConeColumns {
     const double* direction;
-    const float* scan_direction;  // `direction` rounded to float32
+    CodedRows coded;  // of `direction`; null codes: every row is tested exactly
     const double* radius;
     const std::uint8_t* directed;
     std::size_t dim;

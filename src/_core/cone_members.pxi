@@ -1,7 +1,7 @@
 cdef extern from "cone_members.hpp" namespace "poincare" nogil:
     cppclass ConeColumns:
         const double* direction
-        const float* scan_direction
+        CodedRows coded
         const double* radius
         const uint8_t* directed
         size_t dim
@@ -15,7 +15,9 @@ cdef extern from "cone_members.hpp" namespace "poincare" nogil:
 
 def cone_members(
     const double[:, ::1] direction not None,
-    const float[:, ::1] scan_direction not None,
+    const int8_t[:, ::1] codes,
+    const float[::1] code_scale,
+    const float[::1] code_error,
     const double[::1] radius not None,
     const uint8_t[::1] directed not None,
     Py_ssize_t count,
@@ -28,22 +30,21 @@ def cone_members(
     """Rows inside the cone of row `apex`, without it, and their energies (at most 1e-9).
 
     Looked at are rows 0 … count − 1, or `rows`, in this order; every row must be below the length of the
-    columns.
+    columns. `codes` are those of `encode_rows`, or None: then every row is tested exactly.
     """
     cdef Py_ssize_t n = count if rows is None else rows.shape[0]
     cdef Py_ssize_t dim = direction.shape[1]
-    if scan_direction.shape[1] != dim:
-        raise ValueError(f"scan_direction: expected {dim} columns, got {scan_direction.shape[1]}")
-    for name, length in (("direction", direction.shape[0]), ("scan_direction", scan_direction.shape[0]),
-                         ("radius", radius.shape[0]), ("directed", directed.shape[0])):
-        _need_rows(name, length, max(apex + 1, n if rows is None else 0))
+    cdef Py_ssize_t needed = max(apex + 1, n if rows is None else 0)
+    for name, column in (("direction", direction), ("radius", radius), ("directed", directed)):
+        _need_rows(name, len(column), needed)
+    _check_codes(codes, code_scale, code_error, dim, needed)
     if apex < 0:
         raise ValueError(f"apex: expected a row, got {apex}")
     if not curvature > 0:
         raise ValueError(f"curvature: expected a positive number, got {curvature}")
     cdef ConeColumns columns
     columns.direction = &direction[0, 0]
-    columns.scan_direction = &scan_direction[0, 0]
+    columns.coded = _coded_rows(codes, code_scale, code_error)
     columns.radius = &radius[0]
     columns.directed = &directed[0]
     columns.dim = dim

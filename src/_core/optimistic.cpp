@@ -19,35 +19,6 @@ struct Terms {
     const CodedQuery* coded;
 };
 
-struct Consecutive {
-    std::size_t first;
-    std::size_t operator[](std::size_t i) const { return first + i; }
-};
-
-struct Listed {
-    const std::int32_t* rows;
-    std::size_t operator[](std::size_t i) const { return static_cast<std::size_t>(rows[i]); }
-};
-
-// At least the inner product of each row with the query; −1 where the row has no direction.
-template <typename Rows>
-POINCARE_INLINE void products_from_above(const Terms& terms, const Rows& rows, std::size_t n, float* above) {
-    const CodedRows& coded = terms.columns.coded;
-    const std::uint8_t* directed = terms.columns.directed;
-    const CodedQuery& query = *terms.coded;
-    const std::int16_t* codes = query.codes.data();
-    const float scale = query.scale, slope = query.slope, offset = query.offset;
-    std::int32_t products[kBlock];
-    for (std::size_t i = 0; i < n; ++i)
-        products[i] = code_product(codes, coded.codes + rows[i] * coded.stride, coded.stride);
-    for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t row = rows[i];
-        const float bound = (scale * coded.scale[row]) * static_cast<float>(products[i]) +
-                            (slope * coded.error[row] + offset);
-        above[i] = directed[row] ? bound : -1.0f;
-    }
-}
-
 constexpr float kLogSlack = 1e-5f;       // the polynomial's error, five times over
 constexpr float kLogShrink = 1 - 4e-6f;  // and float32 roundings of a logarithm
 constexpr double kRoundings = 0x1p-20;   // of q = near − slope · product in float32, several times over
@@ -159,10 +130,13 @@ POINCARE_INLINE void block_scores(const Terms& terms, DistanceBound& bound, cons
     if (terms.query.metric == ScanMetric::none) {
         std::fill(distance, distance + n, 0.0);
     } else {
-        if (terms.coded)
-            products_from_above(terms, rows, n, above);
-        else
+        if (terms.coded) {
+            products_from_above(terms.columns.coded, *terms.coded, rows, n, above);
+            for (std::size_t i = 0; i < n; ++i)  // no direction counts as the opposite one
+                above[i] = terms.columns.directed[rows[i]] ? above[i] : -1.0f;
+        } else {
             std::fill(above, above + n, -1.0f);
+        }
         distances_from_below(terms, bound, rows, n, above, distance);
     }
     for (std::size_t i = 0; i < n; ++i)
@@ -186,9 +160,9 @@ POINCARE_INLINE void block_scores(const Terms& terms, DistanceBound& bound, cons
 POINCARE_INLINE void any_block(const Terms& terms, DistanceBound& bound, const std::int32_t* rows,
                                std::size_t first, const std::int32_t* positions, std::size_t n, float* out) {
     if (rows)
-        block_scores(terms, bound, Listed{rows}, positions, n, out);
+        block_scores(terms, bound, ListedRows{rows}, positions, n, out);
     else
-        block_scores(terms, bound, Consecutive{first}, positions, n, out);
+        block_scores(terms, bound, ConsecutiveRows{first}, positions, n, out);
 }
 
 using BlockScores = void (*)(const Terms&, DistanceBound&, const std::int32_t*, std::size_t,

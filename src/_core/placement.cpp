@@ -191,7 +191,6 @@ void place_row(const PlacementColumns<T>& columns, std::size_t row, const Placem
                Placer& placer) {
     const std::size_t dim = columns.dim;
     double* direction = columns.direction + row * dim;
-    float* scan_direction = columns.scan_direction + row * dim;
     const bool learnt = columns.learnt != nullptr && columns.learnt[row] == kLearnt;
     if (learnt && columns.radius[row] > 0) return;
     const std::int32_t parent = columns.parent[row];
@@ -206,7 +205,6 @@ void place_row(const PlacementColumns<T>& columns, std::size_t row, const Placem
         if (!normalise(direction, dim)) {
             columns.directed[row] = 0;
             std::fill(direction, direction + dim, 0.0);
-            std::fill(scan_direction, scan_direction + dim, 0.0F);
             return;
         }
         x = direction;
@@ -219,7 +217,6 @@ void place_row(const PlacementColumns<T>& columns, std::size_t row, const Placem
     } else {
         combine(scale, x, 0, x, direction, dim);
     }
-    for (std::size_t i = 0; i < dim; ++i) scan_direction[i] = static_cast<float>(direction[i]);
 }
 
 }  // namespace

@@ -20,7 +20,6 @@ template <typename T>
 struct PlacementColumns {
     const T* embedding;
     double* direction;
-    float* scan_direction;
     double* radius;
     std::int32_t* level;
     const std::int32_t* parent;

@@ -9,7 +9,6 @@ cdef extern from "placement.hpp" namespace "poincare" nogil:
     cdef cppclass PlacementColumns[T]:
         const T* embedding
         double* direction
-        float* scan_direction
         double* radius
         int32_t* level
         const int32_t* parent
@@ -28,8 +27,8 @@ ctypedef fused placed_float:
     double
 
 
-def place_rows(const placed_float[:, ::1] embedding, double[:, ::1] direction, float[:, ::1] scan_direction,
-               double[::1] radius, int32_t[::1] level, const int32_t[::1] parent, uint8_t[::1] directed,
+def place_rows(const placed_float[:, ::1] embedding, double[:, ::1] direction, double[::1] radius,
+               int32_t[::1] level, const int32_t[::1] parent, uint8_t[::1] directed,
                const int32_t[::1] rows, double base_depth, double depth_step, double inherit, double sqrt_c,
                bint cone_constrained, double cone_k, int threads=0, uint8_t[::1] learnt=None):
     cdef size_t n = <size_t>rows.shape[0]
@@ -45,7 +44,6 @@ def place_rows(const placed_float[:, ::1] embedding, double[:, ::1] direction, f
     rule.cone_k = cone_k
     columns.embedding = &embedding[0, 0]
     columns.direction = &direction[0, 0]
-    columns.scan_direction = &scan_direction[0, 0]
     columns.radius = &radius[0]
     columns.level = &level[0]
     columns.parent = &parent[0]

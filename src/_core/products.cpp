@@ -16,7 +16,7 @@ constexpr std::size_t kGrain = std::size_t{1} << 26;  // multiplications a threa
 struct Task {
     const float* panels;  // queries side by side: [panel][column][query of the panel], padded with zeros
     std::size_t query_count;
-    const float* matrix;
+    const double* matrix;
     const std::int32_t* rows;
     std::size_t count;
     std::size_t dim;
@@ -41,18 +41,21 @@ POINCARE_INLINE void multiply(const Task& task, std::size_t begin, std::size_t e
     constexpr std::size_t width = VECTORS * N;
     const float* rows[ROWS];
     float sums[ROWS * width];
+    std::vector<float> narrow(kRowsAtOnce * task.dim);
     for (std::size_t block = begin; block < end; block += kRowsAtOnce) {
         const std::size_t stop = std::min(end, block + kRowsAtOnce);
+        for (std::size_t i = block; i < stop; ++i) {
+            const std::size_t row = task.rows ? static_cast<std::size_t>(task.rows[i]) : i;
+            const double* from = task.matrix + row * task.dim;
+            float* to = narrow.data() + (i - block) * task.dim;
+            for (std::size_t d = 0; d < task.dim; ++d) to[d] = static_cast<float>(from[d]);
+        }
         for (std::size_t first = 0; first < task.query_count; first += width) {
             const std::size_t queries = std::min(width, task.query_count - first);
             for (std::size_t i = block; i < stop; i += ROWS) {
                 const std::size_t here = std::min(ROWS, stop - i);
-                for (std::size_t r = 0; r < ROWS; ++r) {
-                    const std::size_t at =
-                        i + std::min(r, here - 1);  // the last one again, where there are fewer
-                    rows[r] =
-                        task.matrix + (task.rows ? static_cast<std::size_t>(task.rows[at]) : at) * task.dim;
-                }
+                for (std::size_t r = 0; r < ROWS; ++r)  // the last one again, where there are fewer
+                    rows[r] = narrow.data() + (i - block + std::min(r, here - 1)) * task.dim;
                 tile<ROWS, VECTORS, N>(task.panels + first * task.dim, rows, task.dim, sums);
                 for (std::size_t q = 0; q < queries; ++q)
                     for (std::size_t r = 0; r < here; ++r)
@@ -97,7 +100,7 @@ std::vector<float> panels_of(const float* queries, std::size_t count, std::size_
 
 }  // namespace
 
-void products_f32(const float* queries, std::size_t query_count, const float* matrix,
+void products_f32(const float* queries, std::size_t query_count, const double* matrix,
                   const std::int32_t* rows, std::size_t count, std::size_t dim, float* out, int threads) {
     const Level in_force = level();
     const std::vector<float> panels = panels_of(queries, query_count, dim, in_force.width);

@@ -91,8 +91,6 @@ def unit_direction(const placed_float[::1] embedding not None, double[::1] direc
         raise ValueError(f"direction: expected {dim} places, got {direction.shape[0]}")
     if dim == 0:
         return False
-    cdef vector[float] narrow
-    narrow.resize(dim)
     cdef double radius = 0
     cdef int32_t level = 0, parent = -1, row = 0
     cdef uint8_t directed = 0
@@ -103,7 +101,6 @@ def unit_direction(const placed_float[::1] embedding not None, double[::1] direc
     cdef PlacementColumns[placed_float] columns
     columns.embedding = &embedding[0]
     columns.direction = &direction[0]
-    columns.scan_direction = narrow.data()
     columns.radius = &radius
     columns.level = &level
     columns.parent = &parent
@@ -147,6 +144,29 @@ def encode_rows(const double[:, ::1] direction not None, const int32_t[::1] rows
         c_encode_rows(&direction[0, 0], chosen, count, dim, &codes[0, 0], &scale[0], &error[0], threads)
 
 
+cdef _check_codes(const int8_t[:, ::1] codes, const float[::1] scale, const float[::1] error, size_t dim,
+                  Py_ssize_t rows):
+    if codes is None:
+        return
+    if <size_t>codes.shape[1] != c_code_stride(dim):
+        raise ValueError(f"codes: expected {c_code_stride(dim)} columns, got {codes.shape[1]}")
+    for name, column in (("codes", codes), ("code_scale", scale), ("code_error", error)):
+        _need_rows(name, len(column), rows)
+
+
+cdef CodedRows _coded_rows(const int8_t[:, ::1] codes, const float[::1] scale, const float[::1] error):
+    cdef CodedRows coded
+    coded.codes = NULL
+    coded.scale = coded.error = NULL
+    coded.stride = 0
+    if codes is not None and codes.shape[0]:
+        coded.codes = &codes[0, 0]
+        coded.scale = &scale[0]
+        coded.error = &error[0]
+        coded.stride = codes.shape[1]
+    return coded
+
+
 def scan_top_k(
     const double[:, ::1] direction not None,
     const int8_t[:, ::1] codes,
@@ -187,12 +207,7 @@ def scan_top_k(
         for name, column in (("direction", direction), ("radius", radius), ("directed", directed), ("t", t), ("access_count", access_count),
                              ("valid_from", valid_from), ("valid_until", valid_until)):
             _need_rows(name, len(column), n)
-    if codes is not None:
-        if <size_t>codes.shape[1] != c_code_stride(dim):
-            raise ValueError(f"codes: expected {c_code_stride(dim)} columns, got {codes.shape[1]}")
-        if rows is None:
-            for name, column in (("codes", codes), ("code_scale", code_scale), ("code_error", code_error)):
-                _need_rows(name, len(column), n)
+    _check_codes(codes, code_scale, code_error, dim, n if rows is None else 0)
     if query_direction is not None and query_direction.shape[0] != dim:
         raise ValueError(f"query_direction: expected {dim} numbers, got {query_direction.shape[0]}")
     if mask is not None:
@@ -215,12 +230,7 @@ def scan_top_k(
     cdef Py_ssize_t i
     cdef ScanColumns columns
     columns.direction = &direction[0, 0]
-    columns.coded.codes = NULL
-    if codes is not None:
-        columns.coded.codes = &codes[0, 0]
-        columns.coded.scale = &code_scale[0]
-        columns.coded.error = &code_error[0]
-        columns.coded.stride = codes.shape[1]
+    columns.coded = _coded_rows(codes, code_scale, code_error)
     columns.radius = &radius[0]
     columns.directed = &directed[0]
     columns.time.t = &t[0]

@@ -20,7 +20,6 @@ constexpr float kDropped = -std::numeric_limits<float>::infinity();
 constexpr float kLowest = std::numeric_limits<float>::lowest();  // above kDropped, below every bound
 constexpr double kLeast =
     -1e38;  // stands for every lower optimistic score: no candidate that passes is kDropped
-constexpr std::size_t kBlock = 256;             // candidates that share the scratch arrays of one step
 constexpr std::size_t kRescoreGrain = 1 << 17;  // doubles a thread at least
 
 inline const LogFromBelow& log_from_below() {

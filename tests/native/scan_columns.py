@@ -23,6 +23,17 @@ def unit_rows(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.ascontiguousarray(np.divide(x, norms, out=np.zeros_like(x), where=norms > 0))
 
 
+def encoded(
+    matrix: npt.NDArray[np.float64], rows: npt.NDArray[np.int32] | None = None, threads: int = 1
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Codes, scale and error; 77, 7 and 7 in rows that were not asked for."""
+    n, dim = matrix.shape
+    codes = np.full((n, _kernels.code_stride(dim)), 77, np.int8)
+    scale, error = np.full(n, 7, np.float32), np.full(n, 7, np.float32)
+    _kernels.encode_rows(matrix, rows, codes, scale, error, threads)
+    return codes, scale, error
+
+
 @dataclass
 class Scan:
     """One call of the scan; `top(k)` runs it, `oracle()` computes every score."""
@@ -55,13 +66,6 @@ class Scan:
         twin.use_codes = False
         return twin
 
-    def coded(self) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        n, dim = self.direction.shape
-        codes = np.full((n, _kernels.code_stride(dim)), 77, np.int8)
-        scale, error = np.empty(n, np.float32), np.empty(n, np.float32)
-        _kernels.encode_rows(self.direction, None, codes, scale, error)
-        return codes, scale, error
-
     def columns(self) -> dict[str, Any]:
         missing = np.full(len(self.t), MISSING)
         return {
@@ -75,7 +79,7 @@ class Scan:
         }
 
     def top(self, k: int, threads: int = 1) -> Hits:
-        codes, scale, error = self.coded() if self.use_codes else (None, None, None)
+        codes, scale, error = encoded(self.direction) if self.use_codes else (None, None, None)
         return _kernels.scan_top_k(
             **self.columns(),
             codes=codes,

@@ -115,18 +115,18 @@ def test_products_are_sums_in_order(queries: int, count: int, dim: int) -> None:
     for d in range(dim):
         expected += left[:, d, None] * right[:, d]
     out = np.full((queries, count), np.nan, np.float32)
-    _kernels.products(left, right, None, out)
+    _kernels.products(left, right.astype(np.float64), None, out)
     assert np.array_equal(out, expected)
     rows = rng.integers(0, count, 50).astype(np.int32)
     some = np.empty((queries, 50), np.float32)
-    _kernels.products(left, right, rows, some, threads=2)
+    _kernels.products(left, right.astype(np.float64), rows, some, threads=2)
     assert np.array_equal(some, expected[:, rows])
     exact = left.astype(float) @ right.T.astype(float)
     assert np.abs(expected - exact).max() <= 1.01 * dim * 2.0**-24
 
 
 def test_products_that_do_not_fit_are_refused() -> None:
-    queries, matrix = np.zeros((2, 3), np.float32), np.zeros((5, 3), np.float32)
+    queries, matrix = np.zeros((2, 3), np.float32), np.zeros((5, 3))
     for arguments, told in (
         ((queries, matrix[:, :2].copy(), None, np.zeros((2, 5), np.float32)), "matrix: expected 3 columns"),
         ((queries, matrix, None, np.zeros((1, 5), np.float32)), "out: expected 2 rows"),

@@ -8,20 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from native.scan_columns import HOUR, NOW, Scan, unit_rows
+from native.scan_columns import HOUR, NOW, Scan, encoded, unit_rows
 from poincare_memory._core import _kernels
 
 Matrix = npt.NDArray[np.float64]
-
-
-def encoded(
-    matrix: Matrix, rows: npt.NDArray[np.int32] | None = None, threads: int = 1
-) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    n, dim = matrix.shape
-    codes = np.full((n, _kernels.code_stride(dim)), 77, np.int8)
-    scale, error = np.full(n, 7, np.float32), np.full(n, 7, np.float32)
-    _kernels.encode_rows(matrix, rows, codes, scale, error, threads)
-    return codes, scale, error
 
 
 @st.composite

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from native.scan_columns import unit_rows
+from native.scan_columns import encoded, unit_rows
 from poincare_memory._core import _kernels
 
 
@@ -21,11 +21,12 @@ def members(
     curvature: float = 1.0,
     rows: npt.NDArray[np.int32] | None = None,
     threads: int = 1,
+    codes: bool = True,
 ) -> tuple[list[int], list[float]]:
     directed = np.any(direction != 0, axis=1).astype(np.uint8)
     found, energies = _kernels.cone_members(
         direction,
-        direction.astype(np.float32),
+        *(encoded(direction) if codes else (None, None, None)),
         radius,
         directed,
         len(radius),
@@ -117,6 +118,7 @@ def test_depth_five_thousand_and_chosen_rows() -> None:
         assert found == list(range(apex + 2, 5000, 2))
         assert max(energies, default=0) == 0
         assert members(direction, radius, apex=apex, threads=2)[0] == found
+        assert members(direction, radius, apex=apex, codes=False) == (found, energies)
     rows = np.array([4998, 3, 4996, 4000], np.int32)
     assert members(direction, radius, apex=4000, rows=rows)[0] == [4998, 4996]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from native.scan_columns import HOUR, NOW, Scan, unit_rows
+from native.scan_columns import HOUR, NOW, Scan, encoded, unit_rows
 from poincare_memory._core import _kernels
 
 METRICS = (_kernels.SCAN_SHELL, _kernels.SCAN_HYPERBOLIC, _kernels.SCAN_NO_QUERY)
@@ -170,7 +170,7 @@ def test_threads_share_a_large_scan_and_change_nothing() -> None:
         for k in (10, n // 3):
             assert scan.top(k, threads=1) == scan.top(k, threads=2) == scan.top(k, threads=3)
     columns = scan.columns()
-    arguments = [direction, direction.astype(np.float32), columns["radius"], columns["directed"]]
+    arguments = [direction, *encoded(direction), columns["radius"], columns["directed"]]
     found = [
         _kernels.cone_members(*arguments, count=n, rows=None, apex=5, K=0.9, curvature=1.0, threads=threads)
         for threads in (1, 2)

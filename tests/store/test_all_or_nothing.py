@@ -66,7 +66,6 @@ def state(mem: Memory) -> Any:
         mem.tree(),
         mem.points.tolist(),
         columns.embedding[live].tolist(),
-        columns.scan_direction[live].tolist(),
         [repr(record) for record in mem],
     )
 

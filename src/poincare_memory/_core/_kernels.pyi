@@ -106,7 +106,6 @@ def levels_below(parent: _Int64Array, level: npt.NDArray[np.int32]) -> int: ...
 def place_rows(
     embedding: npt.NDArray[np.float32] | _Float64Array,
     direction: _Float64Array,
-    scan_direction: npt.NDArray[np.float32],
     radius: _Float64Array,
     level: npt.NDArray[np.int32],
     parent: npt.NDArray[np.int32],
@@ -181,7 +180,7 @@ def scan_top_k(
 ) -> list[tuple[int, float, float, float]]: ...
 def products(
     queries: npt.NDArray[np.float32],
-    matrix: npt.NDArray[np.float32],
+    matrix: npt.NDArray[np.float64],
     rows: npt.NDArray[np.int32] | None,
     out: npt.NDArray[np.float32],
     threads: int = 0,
@@ -275,7 +274,9 @@ def take_records(
 # cone_members.pxi
 def cone_members(
     direction: _Float64Array,
-    scan_direction: npt.NDArray[np.float32],
+    codes: npt.NDArray[np.int8] | None,
+    code_scale: npt.NDArray[np.float32] | None,
+    code_error: npt.NDArray[np.float32] | None,
     radius: _Float64Array,
     directed: npt.NDArray[np.uint8],
     count: int,

@@ -36,7 +36,7 @@ SCALARS: dict[str, tuple[Any, Any]] = {
     "pinned": (np.uint8, 0),
     "learnt": (np.uint8, 0),
 }
-VECTORS: dict[str, Any] = {"direction": np.float64, "scan_direction": np.float32}
+VECTORS: dict[str, Any] = {"direction": np.float64}
 LEAST_CAPACITY = 8
 
 
@@ -77,8 +77,6 @@ class Arrays:
         Rows below it have been used; a freed one has ``order == -1``.
     direction : (capacity, dim) float64
         Unit directions; a zero row where `directed` is 0.
-    scan_direction : (capacity, dim) float32
-        The same, rounded, for the scan.
     embedding : (capacity, dim) float32 or float64
         As the embedder returned them, at least `high_water` rows. The first batch fixes the type; a float64
         one promotes the column.
@@ -127,7 +125,6 @@ class Arrays:
     directed: NDArray[np.uint8]
     learnt: NDArray[np.uint8]
     direction: NDArray[np.float64]
-    scan_direction: NDArray[np.float32]
     embedding: NDArray[Any]
 
     def __init__(self, dim: int) -> None:
@@ -154,6 +151,10 @@ class Arrays:
         self._grow(self.high_water + max(0, count - len(self._free_rows)))
         if embedding_dtype is not None:
             self._grow_embedding(embedding_dtype)
+
+    def rounded(self, rows: Rows) -> NDArray[np.float32]:
+        """Directions of these rows in float32."""
+        return self.direction[rows].astype(np.float32)
 
     def change_dim(self, dim: int) -> None:
         """Blank vectors of another length; whoever asks for it fills them."""

@@ -176,7 +176,7 @@ def _products(ranking: Ranking, candidates: Candidates, queries: Float32Array) -
     """Inner products of every query and candidate; −1, as of the opposite, for one without direction."""
     columns, rows = ranking.store.columns, candidates.rows
     products = np.empty((len(queries), candidates.count), np.float32)
-    _kernels.products(queries, columns.scan_direction, rows, products)
+    _kernels.products(queries, columns.direction, rows, products)
     chosen: Any = slice(0, candidates.count) if rows is None else rows
     undirected = columns.directed[chosen] == 0
     if undirected.any():

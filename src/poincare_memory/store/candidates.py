@@ -63,9 +63,12 @@ def _below_any(columns: Columns, tops: list[int]) -> Candidates:
 
 def _inside_cone(store: Store, apex: int) -> Candidates:
     columns = store.columns
+    coded = store.coded.of(columns, columns.n)
     rows, energies = _kernels.cone_members(
         columns.direction,
-        columns.scan_direction,
+        None if coded is None else coded.codes,
+        None if coded is None else coded.scale,
+        None if coded is None else coded.error,
         columns.radius,
         columns.directed,
         columns.n,

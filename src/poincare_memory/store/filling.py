@@ -136,14 +136,14 @@ def _set_directions(
     n = len(points)
     directed = columns.directed[block]
     _kernels.place_rows(
-        points, columns.direction[block], columns.scan_direction[block], np.empty(n), np.empty(n, np.int32),
+        points, columns.direction[block], np.empty(n), np.empty(n, np.int32),
         np.full(n, -1, np.int32), directed, np.arange(n, dtype=np.int32),
         1.0, 1.0, 0.0, 1.0, False, _kernels.DEFAULT_CONE_K, 1,
     )  # fmt: skip
     if directed.all() and has_length.all():
         return
     direction, known = directions_of(points, embeddings)
-    columns.direction[block] = columns.scan_direction[block] = direction
+    columns.direction[block] = direction
     columns.directed[block] = known
 
 

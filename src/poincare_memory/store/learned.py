@@ -42,7 +42,7 @@ def place_learned(store: Store, points: Mapping[str, ArrayLike | None] | Precise
             columns.undo.mark(told, EXTRA)
         columns.learnt[rows], columns.learnt[back] = LEARNT, 0
         columns.radius[rows] = radius
-        columns.direction[rows] = columns.scan_direction[rows] = direction
+        columns.direction[rows] = direction
         columns.directed[rows] = radius > 0
         blank = rows[~columns.embedding[rows].any(axis=1) & (columns.directed[rows] == 1)]
         columns.before(blank, "embedding")

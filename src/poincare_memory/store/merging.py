@@ -233,10 +233,9 @@ class Plan:
         differs = np.abs(direction[old] - columns.direction[self.rows[old]]).max(axis=1) > SAME_DIRECTION
         turned[old[differs]] = True
         rows = self.rows[old[differs]]
-        undo.keep(rows, ("direction", "scan_direction", "directed"))
+        undo.keep(rows, ("direction", "directed"))
         rows = self.rows[turned]
         columns.direction[rows] = direction[turned]
-        columns.scan_direction[rows] = direction[turned]
         columns.directed[rows] = directed[turned]
         others = self._set_embeddings(undo, old)
         tops = np.concatenate([self.rows[self.is_new], rest, self._deeper_or_not(old)])

@@ -31,7 +31,6 @@ def place(store: Store, rows: Rows, threads: int = 0) -> None:
     _kernels.place_rows(
         columns.embedding,
         columns.direction,
-        columns.scan_direction,
         columns.radius,
         columns.level,
         columns.parent,

@@ -122,7 +122,7 @@ def _replace(store: Store, embedder: Embedder, vectors: dict[str, NDArray[Any]])
     columns.embedding = np.zeros((columns.capacity, columns.dim), stacked.dtype)
     columns.embedding[rows] = stacked
     if len(learnt):
-        columns.direction[learnt] = columns.scan_direction[learnt] = places
+        columns.direction[learnt] = places
         keep_directions(columns, learnt)
     place(store, np.ascontiguousarray(rows[np.argsort(columns.level[rows], kind="stable")]))
 

@@ -106,11 +106,10 @@ def direction_of(embedding: FloatArray) -> Float64Array | None:
 def directions_of(embeddings: FloatArray) -> list[Float64Array | None]:
     """`direction_of` each row, to the bit."""
     n, dim = embeddings.shape
-    directions, narrow = np.empty((n, dim)), np.empty((n, dim), np.float32)
-    directed = np.empty(n, np.uint8)
+    directions, directed = np.empty((n, dim)), np.empty(n, np.uint8)
     roots, rows = np.full(n, -1, np.int32), np.arange(n, dtype=np.int32)
     _kernels.place_rows(
-        embeddings, directions, narrow, np.empty(n), np.empty(n, np.int32), roots, directed, rows,
+        embeddings, directions, np.empty(n), np.empty(n, np.int32), roots, directed, rows,
         1.0, 1.0, 0.0, 1.0, False, _kernels.DEFAULT_CONE_K,
     )  # fmt: skip
     return [row if known else None for row, known in zip(directions, directed.tolist(), strict=True)]

@@ -238,7 +238,7 @@ class ShellIndex(MIPSIndex):
             return True
         columns = self._store.columns
         radii = columns.radius[rows] * self.ball.sqrt_c
-        return finds_itself(graph, rows.astype(np.int64), columns.scan_direction[rows], radii, self.ef_search)
+        return finds_itself(graph, rows.astype(np.int64), columns.rounded(rows), radii, self.ef_search)
 
     def _new_graph(self, metric: GraphMetric, rows: Rows) -> _hnsw.Graph:
         graph = self._empty_graph(metric)
@@ -271,7 +271,7 @@ class ShellIndex(MIPSIndex):
                 part = rows[start : start + at_once]
                 graph.add(
                     part.astype(np.int64),
-                    self._store.columns.scan_direction[part],
+                    self._store.columns.rounded(part),
                     self._radii(metric, part),
                     threads=self._threads or available_threads(),
                 )
@@ -317,7 +317,7 @@ class ShellIndex(MIPSIndex):
                     data,
                     labels=labels,
                     keys=columns.order[rows],
-                    directions=columns.scan_direction[rows],
+                    directions=columns.rounded(rows),
                     radii=self._radii(metric, rows),
                 )
             except _hnsw.DamagedGraphError as error:

@@ -27,7 +27,7 @@ COUNTS: Final = 32  # set by hand; those of searches are counted apart
 EXTRA: Final = 64  # what format 1 does not hold
 
 LINKS: Final = ("parent", "first_child", "last_child", "next_sibling", "prev_sibling")
-PLACE: Final = ("direction", "scan_direction", "radius", "level", "directed", "learnt")
+PLACE: Final = ("direction", "radius", "level", "directed", "learnt")
 _LISTS: Final = {"text": "texts", "meta": "metas"}
 _BITS: Final = {
     "text": VALUES,

@@ -68,7 +68,7 @@ struct Store {
     std::size_t dim, n;
     double sqrt_c;
     std::vector<double> embedding, direction, radius;
-    std::vector<float> scan_direction, code_scale, code_error;
+    std::vector<float> code_scale, code_error;
     std::vector<std::int8_t> codes;
     std::vector<std::int32_t> level, parent, first_child, last_child, next, previous, rows;
     std::vector<std::uint8_t> directed, learnt;
@@ -81,7 +81,6 @@ struct Store {
           embedding(n * dim),
           direction(n * dim),
           radius(n),
-          scan_direction(n * dim),
           code_scale(n),
           code_error(n),
           codes(n * poincare::code_stride(dim)),
@@ -112,8 +111,6 @@ struct Store {
             if (below(random, 6) == 0) {
                 const std::vector<double> unit = checking::unit_vector(random, dim);
                 std::copy(unit.begin(), unit.end(), direction.begin() + static_cast<std::ptrdiff_t>(i * dim));
-                std::copy(unit.begin(), unit.end(),
-                          scan_direction.begin() + static_cast<std::ptrdiff_t>(i * dim));
                 learnt[i] = directed[i] = 1;
                 radius[i] = uniform(random, 0.01, 3);
             }
@@ -130,9 +127,8 @@ struct Store {
                                            uniform(random, 0, 1),   sqrt_c,
                                            below(random, 2) == 0,   0.1};
         const poincare::PlacementColumns<double> columns{
-            embedding.data(), direction.data(), scan_direction.data(),
-            radius.data(),    level.data(),     parent.data(),
-            directed.data(),  learnt.data(),    dim};
+            embedding.data(), direction.data(), radius.data(), level.data(),
+            parent.data(),    directed.data(),  learnt.data(), dim};
         const std::vector<double> given = radius;
         poincare::place_rows(columns, rows.data(), n, rule, 1);
         for (std::size_t i = 0; i < n; ++i) {
@@ -261,8 +257,8 @@ void walk(Store& store, Random& random) {
 
 void cones_and_points(const Store& store, Random& random) {
     const auto apex = static_cast<std::int32_t>(below(random, store.n));
-    const poincare::ConeColumns columns{store.direction.data(), store.scan_direction.data(),
-                                        store.radius.data(), store.directed.data(), store.dim};
+    const poincare::ConeColumns columns{store.direction.data(), store.columns().coded, store.radius.data(),
+                                        store.directed.data(), store.dim};
     const auto members =
         poincare::cone_members(columns, store.rows.data(), store.n, apex, 0.1, store.sqrt_c, 1);
     CHECK(members.rows.size() == members.energies.size());
