@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BUILD_DIR := build/$(notdir $(VENV))
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake src -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: demo test test-long sanitize test-asan test-all-pythons lint lint-rules lint-format lint-types lint-native format docs bench build clean
+.PHONY: demo test test-long sanitize test-asan test-all-pythons lint lint-rules lint-format lint-types lint-native format docs bench bench-check build clean
 
 demo: $(VENV)/.package
 	$(BIN)/poincare-memory demo -o demo
@@ -63,6 +63,13 @@ docs: $(VENV)/.package $(VENV)/.docs-tools
 bench: $(VENV)/.package $(VENV)/.bench-tools
 	$(BIN)/asv machine --yes
 	$(BIN)/asv run --python=same --quick --show-stderr
+
+# That every suite is found and fits asv, and that one of them runs.
+bench-check: $(VENV)/.package $(VENV)/.bench-tools
+	$(BIN)/asv machine --yes
+	$(BIN)/asv check --python=same
+	$(BIN)/asv run --python=same --quick --dry-run --show-stderr --bench geometry | tee $(VENV)/bench.log
+	! grep -q failed $(VENV)/bench.log
 
 # The sdist, and the wheel made from it.
 build: $(VENV)/.build-tools

@@ -106,13 +106,13 @@ POINCARE_INLINE void first_words_of_lanes(const Blake2bKey& key, const std::uint
     for (int lane = 0; lane < lanes; ++lane) first_words[lane] = key.state[0] ^ first[lane];
 }
 
-POINCARE_AVX2 void four_first_words(const Blake2bKey& key, const std::uint8_t* blocks,
+POINCARE_AVX2 void first_words_avx2(const Blake2bKey& key, const std::uint8_t* blocks,
                                     const std::uint8_t* sizes, std::uint64_t* first_words) {
     first_words_of_lanes<4, FourWords>(key, blocks, sizes, first_words);
 }
 
-POINCARE_AVX512 void eight_first_words(const Blake2bKey& key, const std::uint8_t* blocks,
-                                       const std::uint8_t* sizes, std::uint64_t* first_words) {
+POINCARE_AVX512 void first_words_avx512(const Blake2bKey& key, const std::uint8_t* blocks,
+                                        const std::uint8_t* sizes, std::uint64_t* first_words) {
     first_words_of_lanes<8, EightWords>(key, blocks, sizes, first_words);
 }
 #endif
@@ -148,10 +148,10 @@ void blake2b_first_words(const Blake2bKey& key, const std::uint8_t* blocks, cons
     const SimdLevel level = simd_level();
     if (level >= SimdLevel::avx512)
         for (; i + 8 <= count; i += 8)
-            eight_first_words(key, blocks + i * kBlake2bBlock, sizes + i, first_words + i);
+            first_words_avx512(key, blocks + i * kBlake2bBlock, sizes + i, first_words + i);
     if (level >= SimdLevel::avx2)
         for (; i + 4 <= count; i += 4)
-            four_first_words(key, blocks + i * kBlake2bBlock, sizes + i, first_words + i);
+            first_words_avx2(key, blocks + i * kBlake2bBlock, sizes + i, first_words + i);
 #endif
     for (; i < count; ++i) first_words[i] = blake2b_first_word(key, blocks + i * kBlake2bBlock, sizes[i]);
 }
