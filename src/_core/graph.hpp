@@ -4,7 +4,8 @@
 // does: in hyperbolic space a few points near the centre are closer to all others than those are to each
 // other, so in one graph every link leads to them and most of a tree cannot be reached (measured: 8 % of its
 // nodes). Within a band no point is in the middle of the others. A search asks the bands, nearest first, and
-// skips those that cannot hold anything nearer than what it has.
+// skips those that cannot hold anything nearer than what it has; in the others it goes no farther than that,
+// once it has seen a few.
 #pragma once
 
 #include <algorithm>
@@ -122,8 +123,10 @@ class Graph {
         const Mask mask{allowed, allowed_length};
         std::vector<Found> nearest;
         for (const auto& [bound, number] : bands_by_nearness(radius)) {
-            if (nearest.size() >= k && bound > nearest[k - 1].surrogate) break;
-            look_into(number, query.data(), std::max(k, ef), mask, nearest);
+            const bool full = nearest.size() >= k;
+            if (full && bound > nearest[k - 1].surrogate) break;
+            const float limit = full ? nearest[k - 1].surrogate : std::numeric_limits<float>::infinity();
+            look_into(number, query.data(), {std::max(k, ef), kGraphLeastOfBand, limit}, mask, nearest);
         }
         for (const Found& found : nearest) {
             if (hits.size() >= k) break;
@@ -193,8 +196,9 @@ class Graph {
         return order;
     }
 
-    void look_into(int number, const float* query, std::size_t ef, const Mask& mask,
+    void look_into(int number, const float* query, const GraphBand::Effort& effort, const Mask& mask,
                    std::vector<Found>& nearest) const {
+        const std::size_t ef = effort.ef;
         const GraphBand& band = *bands_.at(number);
         const auto passes = [&](std::size_t node) {
             for (std::int32_t label = band.head(node); label >= 0; label = place(label).next)
@@ -202,7 +206,7 @@ class Graph {
             return false;
         };
         std::vector<NearNode>& found =
-            mask.flags == nullptr ? band.search(query, ef) : band.search(query, ef, passes);
+            mask.flags == nullptr ? band.search(query, effort) : band.search(query, effort, passes);
         const std::size_t kept = std::min(found.size(), ef);
         std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(kept), found.end());
         const std::size_t before = nearest.size();

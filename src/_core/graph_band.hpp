@@ -152,18 +152,21 @@ class GraphBand {
 
     // --- search ----------------------------------------------------------------------------------------
 
-    // The `ef` nearest nodes that `passes`, in no order; `id` is that of hnswlib, node_at() makes it ours.
-    std::vector<NearNode>& search(const float* query, std::size_t ef) const {
-        if (dead_count_ > 0) return search(query, ef, [](std::size_t) { return true; });
+    using Effort = GraphSearch::Effort;
+
+    // The nearest nodes that `passes`, in no order; `id` is that of hnswlib, node_at() makes it ours.
+    std::vector<NearNode>& search(const float* query, const Effort& effort) const {
+        if (dead_count_ > 0) return search(query, effort, [](std::size_t) { return true; });
         GraphSearch search(*graph_, space_, query);
         const auto all = [](NodeId) { return true; };
-        return graph_->cur_element_count <= kAllBelow ? search.look_at_all(all) : search.run(ef);
+        return graph_->cur_element_count <= kAllBelow ? search.look_at_all(all) : search.run(effort);
     }
     template <typename Passes>
-    std::vector<NearNode>& search(const float* query, std::size_t ef, const Passes& passes) const {
+    std::vector<NearNode>& search(const float* query, const Effort& effort, const Passes& passes) const {
         GraphSearch search(*graph_, space_, query);
         const auto passing = [&](NodeId id) { return dead_[id] == 0 && passes(node_at(id)); };
-        return graph_->cur_element_count <= kAllBelow ? search.look_at_all(passing) : search.run(ef, passing);
+        return graph_->cur_element_count <= kAllBelow ? search.look_at_all(passing)
+                                                      : search.run(effort, passing);
     }
 
     std::size_t node_at(NodeId id) const { return graph_->getExternalLabel(id); }

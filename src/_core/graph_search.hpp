@@ -79,8 +79,17 @@ class GraphSearch {
     GraphSearch(const Hnsw& graph, const GraphSpace& space, const float* query)
         : graph_(graph), space_(space), query_(query), scratch_(SearchScratch::of_this_thread()) {}
 
-    // The `ef` nearest nodes, in no order; valid until this thread searches again.
-    std::vector<NearNode>& run(std::size_t ef) {
+    // How far a search goes: to the `ef` nearest; once it has `least` of them, no farther than `limit`.
+    struct Effort {
+        std::size_t ef;
+        std::size_t least;
+        float limit;
+        bool spent(std::size_t found, float next) const { return found >= least && next > limit; }
+    };
+
+    // The nearest nodes, in no order; valid until this thread searches again.
+    std::vector<NearNode>& run(const Effort& effort) {
+        const std::size_t ef = effort.ef;
         start();
         std::vector<NearNode>& pool = scratch_.nearest;  // sorted; what is not expanded yet is the frontier
         if (graph_.maxlevel_ < 0) return pool;
@@ -88,6 +97,7 @@ class GraphSearch {
         expanded.clear();
         enter(pool, ef, descend());
         for (std::size_t next = 0; next < pool.size();) {
+            if (effort.spent(next, pool[next].surrogate)) break;
             expanded[next] = 1;
             const std::size_t count = gather(graph_.get_linklist0(pool[next].id));
             compare(count);
@@ -99,9 +109,10 @@ class GraphSearch {
         return pool;
     }
 
-    // The `ef` nearest nodes that `passes`. Others are passed through.
+    // The nearest nodes that `passes`. Others are passed through.
     template <typename Passes>
-    std::vector<NearNode>& run(std::size_t ef, const Passes& passes) {
+    std::vector<NearNode>& run(const Effort& effort, const Passes& passes) {
+        const std::size_t ef = effort.ef;
         start();
         if (graph_.maxlevel_ < 0) return scratch_.nearest;
         consider(descend(), ef, passes);
@@ -109,6 +120,7 @@ class GraphSearch {
             const NearNode closest = scratch_.frontier.front();
             if (scratch_.nearest.size() >= ef && closest.surrogate > scratch_.nearest.front().surrogate)
                 break;
+            if (effort.spent(scratch_.nearest.size(), closest.surrogate)) break;
             std::pop_heap(scratch_.frontier.begin(), scratch_.frontier.end(), std::greater<NearNode>());
             scratch_.frontier.pop_back();
             const std::size_t count = gather(graph_.get_linklist0(closest.id));

@@ -2,6 +2,7 @@
 // Python reads them from the built module.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace poincare {
@@ -61,7 +62,9 @@ constexpr double kBoundShrink = 1 - 1e-12;    // factor of a lower bound of a di
 constexpr double kBoundSlack = 1e-11;         // and what is taken off it
 constexpr double kRankRounding = 1 + 1e-14;   // more than a product and a quotient can differ by rounding
 constexpr double kGraphLargestRadius = 40.0;  // √c·r of a graph's row: q of two stays finite in float32
-constexpr double kGraphBandWidth = 0.5;       // √c·r from the one end to the other of what one graph holds
+constexpr std::size_t kGraphLeastOfBand =
+    24;                                  // nodes a band is searched for, though they be farther than k others
+constexpr double kGraphBandWidth = 0.5;  // √c·r from the one end to the other of what one graph holds
 constexpr double kShortestNormalDraw = 1e-6;  // squared length of a random vector that still has a direction
 
 constexpr double kLargestSinhArgument = 300;  // beyond, the layout takes logarithms
