@@ -25,6 +25,7 @@ add_library(core_math STATIC
   ${core_dir}/layout_quality.cpp
   ${core_dir}/lorentz.cpp
   ${core_dir}/maps.cpp
+  ${core_dir}/near_screen.cpp
   ${core_dir}/neighbourhoods.cpp
   ${core_dir}/optimistic.cpp
   ${core_dir}/placement.cpp
@@ -64,4 +65,6 @@ if(NOT MSVC)
   foreach(target core_rows core_math)
     target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math -ffp-contract=off)
   endforeach()
+  # Its sums are only bounds.
+  set_source_files_properties(${core_dir}/near_screen.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 endif()

@@ -8,6 +8,7 @@
 #include "cpu.hpp"
 #include "interrupt.hpp"
 #include "lanes.hpp"
+#include "near_screen.hpp"
 #include "numerics.hpp"
 #include "sampling.hpp"
 #include "threads.hpp"
@@ -15,11 +16,10 @@
 namespace poincare {
 namespace {
 
-constexpr std::size_t kBlock = 64;        // candidates whose keys are in L1 at once
-constexpr std::size_t kFewRelated = 24;   // up to here comparing with each beats binary search
-constexpr std::size_t kTile = 32;         // queries that a block of candidates meets before the next is read
-constexpr std::size_t kTogether = 4;      // queries that share one reading of it
-constexpr std::size_t kGrain = 1u << 20;  // coordinates a thread should have to look at
+constexpr std::size_t kFewRelated = 24;          // up to here comparing with each beats binary search
+constexpr std::size_t kLooked = 64;              // blocks that are screened before any is searched
+constexpr std::size_t kTogether = 4;             // queries that share one reading of it
+constexpr std::size_t kGrain = 1u << 20;         // coordinates a thread should have to look at
 constexpr std::size_t kBetweenPolls = 1u << 26;  // and look at before it lets an interrupt in
 
 // Candidates in blocks, within a block coordinate by coordinate: a distance is then a sum within one lane, in
@@ -28,6 +28,7 @@ struct Candidates {
     Candidates(const double* points, const double* scale_of, std::size_t n, std::size_t d)
         : dim(d),
           blocks((n + kBlock - 1) / kBlock),
+          screen(points, scale_of, n, d),
           coordinate(blocks * kBlock * d, std::numeric_limits<double>::quiet_NaN()),
           scale(blocks * kBlock, 1.0) {
         for (std::size_t i = 0; i < n; ++i) {
@@ -37,6 +38,7 @@ struct Candidates {
         }
     }
     std::size_t dim, blocks;
+    NearScreen screen;
     std::vector<double> coordinate, scale;
 };
 
@@ -53,23 +55,23 @@ struct Block {
     double gap[kBlock], key[kBlock];
 };
 
-// Squared gaps of the candidates of a block from kTogether queries, which share the loads.
-template <std::size_t N>
+// Squared gaps of the candidates of a block from TOGETHER queries, which share the loads.
+template <std::size_t N, std::size_t TOGETHER>
 POINCARE_INLINE void block_gaps(const double* candidates, std::size_t dim, const Query* queries,
                                 Block* blocks) {
-    constexpr std::size_t parts = 2;
+    constexpr std::size_t parts = TOGETHER == 1 ? 4 : 2;
     for (std::size_t first = 0; first < kBlock; first += parts * N) {
-        Lanes<double, N> sum[kTogether][parts] = {}, coordinate, difference;
+        Lanes<double, N> sum[TOGETHER][parts] = {}, coordinate, difference;
         for (std::size_t c = 0; c < dim; ++c) {
             for (std::size_t i = 0; i < parts; ++i) {
                 load(coordinate, candidates + c * kBlock + first + i * N);
-                for (std::size_t q = 0; q < kTogether; ++q) {
+                for (std::size_t q = 0; q < TOGETHER; ++q) {
                     difference = coordinate - queries[q].u[c];
                     sum[q][i] = sum[q][i] + difference * difference;
                 }
             }
         }
-        for (std::size_t q = 0; q < kTogether; ++q)
+        for (std::size_t q = 0; q < TOGETHER; ++q)
             for (std::size_t i = 0; i < parts; ++i) store(blocks[q].gap + first + i * N, sum[q][i]);
     }
 }
@@ -117,21 +119,47 @@ POINCARE_INLINE void count_block(const double* scale, Block& block, Query& query
 // Calls visit(block number, scale, block, query in the tile) where a candidate is about as near as the
 // farthest related node.
 template <std::size_t N, typename Visit>
-POINCARE_INLINE void visit_near(const Candidates& all, Query* tile, const Visit& visit) {
-    Block blocks[kTogether];
-    for (std::size_t b = 0; b < all.blocks; ++b) {
-        const double* const scale = &all.scale[b * kBlock];
-        for (std::size_t first = 0; first < kTile; first += kTogether) {
-            block_gaps<N>(&all.coordinate[b * kBlock * all.dim], all.dim, tile + first, blocks);
-            for (std::size_t q = 0; q < kTogether; ++q) {
-                int near = 0;
-                const double farthest = tile[first + q].farthest;
-                for (std::size_t j = 0; j < kBlock; ++j) near |= blocks[q].gap[j] <= farthest * scale[j];
-                if (near) visit(b, scale, blocks[q], first + q);
-            }
+struct NearSearch {
+    const Candidates& all;
+    const Query* tile;
+    const Visit& visit;
+
+    POINCARE_INLINE void run(ScreenedTile& screened) const {
+        for (std::size_t q = 0; q < kTile; ++q) all.screen.set(screened, q, tile[q].u, tile[q].farthest);
+        std::uint32_t near[kLooked];
+        for (std::size_t begin = 0; begin < all.blocks; begin += kLooked) {
+            const std::size_t end = std::min(all.blocks, begin + kLooked);
+            all.screen.look(screened, begin, end, near);
+            for (std::size_t b = begin; b < end; ++b)
+                for (std::size_t first = 0; near[b - begin] != 0; first += kTogether) {
+                    search(b, first, near[b - begin] & ((1u << kTogether) - 1));
+                    near[b - begin] >>= kTogether;
+                }
         }
     }
-}
+
+    // Of kTogether queries those that `asked` has a bit of.
+    POINCARE_INLINE void search(std::size_t b, std::size_t first, std::uint32_t asked) const {
+        const double* const candidates = &all.coordinate[b * kBlock * all.dim];
+        Block blocks[kTogether];
+        if (asked == 0) return;
+        const bool several = (asked & (asked - 1)) != 0;
+        if (several) block_gaps<N, kTogether>(candidates, all.dim, tile + first, blocks);
+        for (std::size_t q = 0; q < kTogether; ++q) {
+            if (!(asked >> q & 1)) continue;
+            if (!several) block_gaps<N, 1>(candidates, all.dim, tile + first + q, blocks + q);
+            report(b, first + q, blocks[q]);
+        }
+    }
+
+    POINCARE_INLINE void report(std::size_t b, std::size_t q, Block& block) const {
+        const double* const scale = &all.scale[b * kBlock];
+        const double farthest = tile[q].farthest;
+        int near = 0;
+        for (std::size_t j = 0; j < kBlock; ++j) near |= block.gap[j] <= farthest * scale[j];
+        if (near) visit(b, scale, block, q);
+    }
+};
 
 template <std::size_t N>
 struct CountingVisit {
@@ -174,10 +202,12 @@ struct Ranking {
     template <std::size_t N>
     POINCARE_INLINE void run(std::size_t begin, std::size_t end) const {
         std::vector<Query> tile(kTile);
+        ScreenedTile screened(all.dim);
+        const CountingVisit<N> visit{tile.data()};
         for (std::size_t first = begin; first < end; first += kTile) {
             // The last tile is filled up with its last query.
             for (std::size_t i = 0; i < kTile; ++i) prepare(tile[i], std::min(first + i, end - 1), N);
-            visit_near<N>(all, tile.data(), CountingVisit<N>{tile.data()});
+            NearSearch<N, CountingVisit<N>>{all, tile.data(), visit}.run(screened);
             for (std::size_t i = 0; i < kTile && first + i < end; ++i)
                 rank_related<N>(tile[i], average_precision[first + i], rank_sum[first + i]);
         }
@@ -239,6 +269,7 @@ struct IntruderSearch {
     template <std::size_t N>
     POINCARE_INLINE void run(std::size_t begin, std::size_t end) const {
         std::vector<Query> tile(kTile);
+        ScreenedTile screened(ranking.all.dim);
         std::vector<Reservoir> reservoir(kTile);
         const std::int32_t* const node = ranking.related.query;
         for (std::size_t first = begin; first < end; first += kTile) {
@@ -248,7 +279,7 @@ struct IntruderSearch {
                 reservoir[i] = {intruder + static_cast<std::size_t>(node[q]) * most, 0, state_of(q)};
             }
             const CollectingVisit visit{ranking.related, most, first, end, tile.data(), reservoir.data()};
-            visit_near<N>(ranking.all, tile.data(), visit);
+            NearSearch<N, CollectingVisit>{ranking.all, tile.data(), visit}.run(screened);
             for (std::size_t i = 0; i < kTile && first + i < end; ++i)
                 found[node[first + i]] =
                     static_cast<std::int32_t>(std::min(reservoir[i].seen, static_cast<std::int64_t>(most)));
