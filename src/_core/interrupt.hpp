@@ -26,6 +26,12 @@ struct Interrupted final : std::exception {
 // stop.
 class InterruptPoll {
   public:
+    // In a loop of small pieces: asks at every 64th of them.
+    void now_and_then(std::size_t piece) {
+        constexpr std::size_t kEvery = 64;
+        if (piece % kEvery == 0) (*this)();
+    }
+
     void operator()() {
         if (stopped_.load(std::memory_order_relaxed)) throw Interrupted();
         if (std::this_thread::get_id() != owner_) return;

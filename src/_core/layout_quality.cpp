@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "polar.hpp"
 #include "threads.hpp"
 
@@ -122,11 +123,14 @@ void polar_pair_distances(const PolarRows& points, const std::int32_t* first, co
 
 void layout_quality(const PolarRows& points, const ParentTree& tree, const std::int32_t* sources,
                     std::size_t count, NodeQuality* out, int threads) {
+    InterruptPoll poll;
     parallel_ranges(count, threads_for(threads, count * tree.nodes, kGrain),
                     [&](std::size_t begin, std::size_t end) {
                         Source source(points, tree);
-                        for (std::size_t k = begin; k < end; ++k)
+                        for (std::size_t k = begin; k < end; ++k) {
+                            poll();
                             out[k] = source.measure(static_cast<std::size_t>(sources[k]));
+                        }
                     });
 }
 

@@ -107,12 +107,14 @@ std::vector<std::uint32_t> first_indices(std::size_t n) {
     return index;
 }
 
-void search_all(const PaddedRows& points, std::size_t kept, std::uint32_t* lists, int threads) {
+void search_all(const PaddedRows& points, std::size_t kept, std::uint32_t* lists, int threads,
+                InterruptPoll& poll) {
     const Candidates everyone(points, first_indices(points.count));
     parallel_ranges(points.count, threads_for(threads, points.count, kGrain),
                     [&](std::size_t begin, std::size_t end) {
                         Shortlist best(kept);
                         for (std::size_t i = begin; i < end; ++i) {
+                            poll.now_and_then(i);
                             const std::uint32_t own = static_cast<std::uint32_t>(i);
                             best.clear(own);
                             scan(points.row(i), everyone, best);
@@ -124,7 +126,8 @@ void search_all(const PaddedRows& points, std::size_t kept, std::uint32_t* lists
 // Every row is a guest in the cells of its kCellsSearched nearest pivots and looks for its neighbours in the
 // cell of the nearest one: a neighbour across the border is a guest there. The pivots are the first rows, and
 // random as the start is.
-void search_cells(const PaddedRows& points, std::size_t kept, std::uint32_t* lists, int threads) {
+void search_cells(const PaddedRows& points, std::size_t kept, std::uint32_t* lists, int threads,
+                  InterruptPoll& poll) {
     const std::size_t n = points.count;
     const std::size_t cells = static_cast<std::size_t>(std::sqrt(static_cast<double>(n)));
     const Candidates pivots(points, first_indices(cells));
@@ -132,6 +135,7 @@ void search_cells(const PaddedRows& points, std::size_t kept, std::uint32_t* lis
     parallel_ranges(n, threads_for(threads, n, kGrain), [&](std::size_t begin, std::size_t end) {
         Shortlist nearby(kCellsSearched);
         for (std::size_t i = begin; i < end; ++i) {
+            poll.now_and_then(i);
             nearby.clear();
             scan(points.row(i), pivots, nearby);
             std::uint32_t* cell = visited.data() + i * kCellsSearched;
@@ -150,6 +154,7 @@ void search_cells(const PaddedRows& points, std::size_t kept, std::uint32_t* lis
         for (std::size_t cell = begin; cell < end; ++cell) {
             const Candidates candidates(points, std::move(guests[cell]));
             for (std::uint32_t own : residents[cell]) {
+                poll.now_and_then(own);
                 best.clear(own);
                 scan(points.row(own), candidates, best);
                 best.write(own, lists + own * kept);
@@ -160,7 +165,7 @@ void search_cells(const PaddedRows& points, std::size_t kept, std::uint32_t* lis
 
 // Better lists from the neighbours of each row's neighbours (Dong, Charikar & Li 2011).
 void search_neighbours(const PaddedRows& points, std::size_t kept, const std::vector<std::uint32_t>& known,
-                       std::uint32_t* lists, int threads) {
+                       std::uint32_t* lists, int threads, InterruptPoll& poll) {
     parallel_ranges(points.count, threads_for(threads, points.count, kGrain),
                     [&](std::size_t begin, std::size_t end) {
                         Shortlist best(kept);
@@ -171,6 +176,7 @@ void search_neighbours(const PaddedRows& points, std::size_t kept, const std::ve
                             best.add(dot_padded(points.row(own), points.row(other), points.width), other);
                         };
                         for (std::size_t i = begin; i < end; ++i) {
+                            poll.now_and_then(i);
                             const std::uint32_t own = static_cast<std::uint32_t>(i);
                             best.clear(own);
                             for (std::size_t k = 0; k < kept; ++k) {
@@ -185,11 +191,11 @@ void search_neighbours(const PaddedRows& points, std::size_t kept, const std::ve
 
 }  // namespace
 
-void Neighbourhoods::search(const PaddedRows& points, int threads) {
-    if (points.count <= kExactSearch) return search_all(points, kept_, lists_.data(), threads);
-    search_cells(points, kept_, lists_.data(), threads);
+void Neighbourhoods::search(const PaddedRows& points, int threads, InterruptPoll& poll) {
+    if (points.count <= kExactSearch) return search_all(points, kept_, lists_.data(), threads, poll);
+    search_cells(points, kept_, lists_.data(), threads, poll);
     const std::vector<std::uint32_t> known = lists_;
-    search_neighbours(points, kept_, known, lists_.data(), threads);
+    search_neighbours(points, kept_, known, lists_.data(), threads, poll);
 }
 
 }  // namespace poincare

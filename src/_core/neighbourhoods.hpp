@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "interrupt.hpp"
+
 namespace poincare {
 
 // Unit rows in float32, padded with zeros to a multiple of four numbers.
@@ -33,7 +35,7 @@ class Neighbourhoods {
   public:
     Neighbourhoods(std::size_t count, std::size_t kept) : kept_(kept), lists_(count * kept) {}
 
-    void search(const PaddedRows& points, int threads);
+    void search(const PaddedRows& points, int threads, InterruptPoll& poll);
 
     std::size_t kept() const { return kept_; }
     const std::uint32_t* of(std::size_t i) const { return lists_.data() + i * kept_; }

@@ -49,8 +49,9 @@ struct Step {
 
 class Relaxation {
   public:
-    Relaxation(std::size_t count, std::size_t dim, std::uint64_t seed, int threads)
-        : points_(random_start(count, dim, seed)),
+    Relaxation(std::size_t count, std::size_t dim, std::uint64_t seed, int threads, InterruptPoll& poll)
+        : poll_(poll),
+          points_(random_start(count, dim, seed)),
           push_(count * points_.width),
           inertia_(count * points_.width, 0.0f),
           nearest_square_(count),
@@ -62,7 +63,7 @@ class Relaxation {
         const bool all_are_near = kept_ + 1 == points_.count;
         for (std::size_t number = 0; number < steps; ++number) {
             if (number == 0 || (number % kStepsPerSearch == 0 && !all_are_near))
-                lists_.search(points_, threads_);
+                lists_.search(points_, threads_, poll_);
             if (number == 0) mean_square_ = mean_nearest_square();
             take(Step(number, steps));
         }
@@ -137,7 +138,10 @@ class Relaxation {
     void take(const Step& step) {
         parallel_ranges(points_.count, threads_, [&](std::size_t begin, std::size_t end) {
             std::vector<float> weights(kept_);
-            for (std::size_t i = begin; i < end; ++i) collect(i, step.squarings, weights.data());
+            for (std::size_t i = begin; i < end; ++i) {
+                poll_.now_and_then(i);
+                collect(i, step.squarings, weights.data());
+            }
         });
         mean_square_ = mean(nearest_square_);
         const float reach = step.length * static_cast<float>(std::sqrt(mean_square_));
@@ -146,6 +150,7 @@ class Relaxation {
         });
     }
 
+    InterruptPoll& poll_;
     PaddedRows points_;
     std::vector<float> push_, inertia_, nearest_square_;
     std::size_t kept_;
@@ -167,8 +172,8 @@ std::size_t relaxation_steps(std::size_t count, std::size_t dim, std::size_t ste
 }
 
 void relax_on_sphere(std::size_t count, std::size_t dim, std::uint64_t seed, std::size_t steps, double* out,
-                     int threads) {
-    Relaxation relaxation(count, dim, seed, threads);
+                     int threads, InterruptPoll& poll) {
+    Relaxation relaxation(count, dim, seed, threads, poll);
     relaxation.run(relaxation_steps(count, dim, steps));
     for (std::size_t i = 0; i < count; ++i) {
         const float* point = relaxation.points().row(i);

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "interrupt.hpp"
+
 namespace poincare {
 
 // Neighbours that repel each point.
@@ -16,6 +18,6 @@ std::size_t relaxation_steps(std::size_t count, std::size_t dim, std::size_t ste
 
 // From a random start, `relaxation_steps` steps. Memory: count · (neighbours_kept + a few dim).
 void relax_on_sphere(std::size_t count, std::size_t dim, std::uint64_t seed, std::size_t steps, double* out,
-                     int threads);
+                     int threads, InterruptPoll& poll);
 
 }  // namespace poincare

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "double_double.hpp"
+#include "interrupt.hpp"
 #include "numerics.hpp"
 #include "reproducible_random.hpp"
 #include "spreading.hpp"
@@ -146,7 +147,9 @@ namespace {
 // One set of directions for every size that a node of the tree needs: its children, and its parent's slot.
 class SpreadSets {
   public:
-    SpreadSets(const SarkarTree& tree, std::uint64_t seed, std::size_t steps, int threads) : dim_(tree.dim) {
+    SpreadSets(const SarkarTree& tree, std::uint64_t seed, std::size_t steps, int threads,
+               InterruptPoll& poll)
+        : dim_(tree.dim) {
         std::vector<std::size_t> sizes;
         for (std::size_t i = 0; i < tree.nodes; ++i) {
             const std::size_t size = slots(tree, i);
@@ -158,7 +161,7 @@ class SpreadSets {
         std::sort(sizes.rbegin(), sizes.rend());
         const auto narrow = std::find_if(sizes.begin(), sizes.end(), [](std::size_t n) { return n < 512; });
         for (auto size = sizes.begin(); size != narrow; ++size)
-            spread_sphere(*size, dim_, seed, steps, sets_[*size].data(), threads);
+            spread_sphere(*size, dim_, seed, steps, sets_[*size].data(), threads, poll);
         // Dealt like cards, so that each thread gets wide and narrow ones.
         const std::size_t left = static_cast<std::size_t>(sizes.end() - narrow);
         const std::size_t hands = static_cast<std::size_t>(threads_for(threads, left, 1));
@@ -166,7 +169,7 @@ class SpreadSets {
             for (std::size_t hand = begin; hand < end; ++hand)
                 for (std::size_t i = hand; i < left; i += hands) {
                     const std::size_t size = *(narrow + static_cast<std::ptrdiff_t>(i));
-                    spread_sphere(size, dim_, seed, steps, sets_.find(size)->second.data(), 1);
+                    spread_sphere(size, dim_, seed, steps, sets_.find(size)->second.data(), 1, poll);
                 }
         });
     }
@@ -190,7 +193,7 @@ class Layout {
            double* radius, int threads)
         : tree_(tree),
           seed_(seed),
-          sets_(tree, seed, steps, threads),
+          sets_(tree, seed, steps, threads, poll_),
           direction_(direction),
           low_(low),
           radius_(radius),
@@ -217,8 +220,10 @@ class Layout {
             parallel_ranges(end - begin, threads_for(threads, end - begin, kGrain),
                             [&](std::size_t from, std::size_t to) {
                                 std::vector<double> slots, mirror(tree_.dim);
-                                for (std::size_t i = begin + from; i < begin + to; ++i)
+                                for (std::size_t i = begin + from; i < begin + to; ++i) {
+                                    poll_.now_and_then(i);
                                     place_children(i, slots, mirror);
+                                }
                             });
             const std::size_t next = first_child_[end];
             begin = end;
@@ -242,6 +247,7 @@ class Layout {
         }
         const double* v = slots.data() + (i > 0 ? dim : 0);
         for (std::size_t child = first_child_[i]; child < first_child_[i + 1]; ++child, v += dim) {
+            poll_.now_and_then(child);
             double* back = tree_.child_count[child] > 0 ? back_.data() + rank_[child] * dim : nullptr;
             if (low_ == nullptr)
                 geodesic_end(direction_ + i * dim, radius_[i], v, tree_.length[child], dim,
@@ -262,6 +268,7 @@ class Layout {
         }
     }
 
+    InterruptPoll poll_;
     const SarkarTree& tree_;
     std::uint64_t seed_;
     SpreadSets sets_;

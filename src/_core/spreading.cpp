@@ -79,10 +79,17 @@ void reflect_rows(double* rows, std::size_t count, std::size_t dim, const double
 
 void spread_sphere(std::size_t count, std::size_t dim, std::uint64_t seed, std::size_t steps, double* out,
                    int threads) {
+    InterruptPoll poll;
+    spread_sphere(count, dim, seed, steps, out, threads, poll);
+}
+
+void spread_sphere(std::size_t count, std::size_t dim, std::uint64_t seed, std::size_t steps, double* out,
+                   int threads, InterruptPoll& poll) {
+    poll();
     if (count == 0) return;
     if (dim == 2) return circle(count, out);
     if (count <= 2 * dim) return orthogonal_simplexes(count, dim, seed, out);
-    relax_on_sphere(count, dim, seed, steps, out, threads);
+    relax_on_sphere(count, dim, seed, steps, out, threads, poll);
 }
 
 void align_first(double* rows, std::size_t count, std::size_t dim, const double* target) {

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "interrupt.hpp"
+
 namespace poincare {
 
 // `count` unit vectors in R^dim (row major, `out` holds count·dim), far from one another; dim ≥ 2.
@@ -16,6 +18,10 @@ namespace poincare {
 //   beyond           repulsion between nearest neighbours, at most `steps` steps (relaxation.hpp)
 void spread_sphere(std::size_t count, std::size_t dim, std::uint64_t seed, std::size_t steps, double* out,
                    int threads);
+
+// The same within a longer loop.
+void spread_sphere(std::size_t count, std::size_t dim, std::uint64_t seed, std::size_t steps, double* out,
+                   int threads, InterruptPoll& poll);
 
 // row − 2·mirror·(mirror·row)/(mirror·mirror) for every row; a zero mirror changes nothing.
 void reflect_rows(double* rows, std::size_t count, std::size_t dim, const double* mirror);

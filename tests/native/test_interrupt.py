@@ -44,6 +44,45 @@ CASES = {
         "ball.pairwise_distance(x[:300], x)",
         "assert ball.pairwise_distance(x[:3], x[:3]).shape == (3, 3)",
     ),
+    "training": (
+        "edges = np.stack([np.arange(1, 300_000), np.arange(1, 300_000) // 10], 1)",
+        "fit_poincare_embeddings(edges, epochs=50)",
+        "points, report = fit_poincare_embeddings(edges[:50], epochs=2)\n"
+        "assert report.epochs == 2 and np.isfinite(points[0]).all()",
+    ),
+    "searching hard negatives": (
+        "edges = np.stack([np.arange(1, 60_000), np.arange(1, 60_000) // 10], 1)",
+        "fit_poincare_embeddings(edges, epochs=1, hard_negatives=1)",
+        "assert fit_poincare_embeddings(edges[:50], epochs=2, hard_negatives=1)[1].epochs == 2",
+    ),
+    "reconstruction": (
+        "ball = PoincareBall(); points = dict(enumerate(draw.uniform(-0.3, 0.3, (60_000, 10))))\n"
+        "edges = [(i, i // 10) for i in range(1, 60_000)]",
+        "reconstruction(points, edges, ball.distance)",
+        "assert reconstruction(points, edges[:50], ball.distance).n_queries == 50",
+    ),
+    "spreading directions": (
+        "from poincare_memory.hierarchy import spread_directions",
+        "spread_directions(60_000, 10)",
+        "assert spread_directions(50, 10).shape == (50, 10)",
+    ),
+    "layout of a wide tree": (
+        "edges = [(0, i) for i in range(1, 60_000)]",
+        "sarkar_layout(edges, dim=10)",
+        "assert len(sarkar_layout(edges[:3], dim=10)) == 4",
+    ),
+    "layout of a deep tree": (
+        "edges = [((i - 1) // 10, i) for i in range(1, 300_000)]",
+        "sarkar_layout(edges, dim=10, tau=0.5)",
+        "assert len(sarkar_layout(edges[:3], dim=10)) == 4",
+    ),
+    "quality of a layout": (
+        "from poincare_memory.hierarchy import layout_quality\n"
+        "edges = [((i - 1) // 10, i) for i in range(1, 60_000)]\n"
+        "layout = sarkar_layout(edges, dim=10, tau=0.5)",
+        "layout_quality(layout, edges, tau=0.5)",
+        "assert np.isfinite(layout_quality(sarkar_layout(edges[:3]), edges[:3]).average_distortion)",
+    ),
     "embedding": (
         "embedder = HashingEmbedder(); texts = [f'a text about number {i} and more' for i in range(300_000)]",
         "embedder.embed(texts)",
