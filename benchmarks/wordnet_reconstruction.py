@@ -34,13 +34,15 @@ Pair = tuple[str, str]
 def read_edges(path: Path) -> list[Pair]:
     """(descendant, ancestor) of every line."""
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    pairs = [tuple(line.split("\t")) for line in data.decode("utf-8").splitlines() if line.strip()]
-    wrong = next((i for i, pair in enumerate(pairs) if len(pair) != 2), None)
-    if wrong is not None:
-        sys.exit(
-            f"{path}: expected two names with a tab between them, got {pairs[wrong]!r} in line {wrong + 1}"
-        )
-    return pairs  # type: ignore[return-value]
+    pairs: list[Pair] = []
+    for number, line in enumerate(data.decode("utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        names = line.split("\t")
+        if len(names) != 2:
+            sys.exit(f"{path}: expected two names with a tab between them, got {names!r} in line {number}")
+        pairs.append((names[0], names[1]))
+    return pairs
 
 
 def wordnet_edges() -> list[Pair]:

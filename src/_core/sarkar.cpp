@@ -70,6 +70,21 @@ struct Triangle {
     }
 };
 
+struct HalfAngle {
+    double cos2, sin2;  // cos²(φ/2), sin²(φ/2)
+};
+
+// u = a − b and v = a + b with a ⊥ b, |a| = cos(φ/2), |b| = sin(φ/2): right also where u = ±v.
+HalfAngle half_angle(const double* u, const double* v, std::size_t dim) {
+    double cos2 = 0, sin2 = 0;
+    for (std::size_t j = 0; j < dim; ++j) {
+        const double a = (u[j] + v[j]) / 2, b = (v[j] - u[j]) / 2;
+        cos2 += a * a;
+        sin2 += b * b;
+    }
+    return {cos2, sin2};
+}
+
 }  // namespace
 
 void geodesic_end(const double* u, double r, const double* v, double length, std::size_t dim,
@@ -80,13 +95,7 @@ void geodesic_end(const double* u, double r, const double* v, double length, std
         if (back != nullptr) std::transform(v, v + dim, back, [](double x) { return -x; });
         return;
     }
-    // u = a − b and v = a + b with a ⊥ b, |a| = cos(φ/2), |b| = sin(φ/2): right also where u = ±v.
-    double cos2 = 0, sin2 = 0;
-    for (std::size_t j = 0; j < dim; ++j) {
-        const double a = (u[j] + v[j]) / 2, b = (v[j] - u[j]) / 2;
-        cos2 += a * a;
-        sin2 += b * b;
-    }
+    const auto [cos2, sin2] = half_angle(u, v, dim);
     const Triangle triangle(r, length, cos2, sin2);
     *radius = triangle.end_radius();
 
@@ -120,12 +129,7 @@ void precise_geodesic_end(const double* u, const double* low_u, double r, const 
         normalise(direction, low, dim);
         return;
     }
-    double cos2 = 0, sin2 = 0;
-    for (std::size_t j = 0; j < dim; ++j) {
-        const double a = (u[j] + v[j]) / 2, b = (v[j] - u[j]) / 2;
-        cos2 += a * a;
-        sin2 += b * b;
-    }
+    const auto [cos2, sin2] = half_angle(u, v, dim);
     // The child's ray is cos θ·u + sin θ·w, with w the part of v at right angles to u, over sin φ.
     const Triangle triangle(r, length, cos2, sin2);
     const double cosine = (cos2 - sin2) / (cos2 + sin2), sine = 2 * std::sqrt(cos2 * sin2) / (cos2 + sin2);

@@ -87,7 +87,7 @@ def metered(progress: Progress, total: int, label: str, unit: str) -> Iterator[M
         yield _Silent()
         return
     try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]
+        from tqdm.auto import tqdm  # type: ignore[import-untyped,unused-ignore]  # an extra without types
     except ImportError as error:
         raise ImportError(
             'progress=True needs tqdm: pip install "poincare-memory[progress]"; or pass a function of how many are '

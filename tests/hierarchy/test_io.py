@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 import networkx
@@ -22,6 +23,16 @@ from poincare_memory.hierarchy.io import (
     read_wordnet,
 )
 from poincare_memory.hierarchy.io import files as io_files
+
+
+def assert_names_line(
+    read: Callable[[Path], Taxonomy], path: Path, content: bytes, line: int, message: str
+) -> None:
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+
 
 # --- tables -------------------------------------------------------------------------------------------
 
@@ -74,11 +85,7 @@ def test_any_text_in_a_quoted_table(tmp_path_factory: pytest.TempPathFactory, ed
     ],
 )
 def test_broken_tables_name_their_line(tmp_path: Path, content: bytes, line: int, message: str) -> None:
-    path = tmp_path / "edges.tsv"
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=message) as caught:
-        read_edges(path)
-    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert_names_line(read_edges, tmp_path / "edges.tsv", content, line, message)
 
 
 def test_broken_quotes_headers_and_arguments(tmp_path: Path) -> None:
@@ -268,11 +275,7 @@ def test_obo(tmp_path: Path) -> None:
     ],
 )
 def test_broken_obo_names_its_line(tmp_path: Path, content: str, line: int, message: str) -> None:
-    path = tmp_path / "x.obo"
-    path.write_text(content)
-    with pytest.raises(ValueError, match=message) as caught:
-        read_obo(path)
-    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert_names_line(read_obo, tmp_path / "x.obo", content.encode(), line, message)
 
 
 def test_obo_definitions_in_quotes(tmp_path: Path) -> None:

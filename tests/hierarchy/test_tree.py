@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 import weakref
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hash_seeds import answers_under_seeds
 from poincare_memory.hierarchy.tree import children_map, depths, transitive_closure
 
 
@@ -75,17 +73,7 @@ def test_orders_do_not_depend_on_string_hashes():
         "children, roots = children_map([(c, c + d) for c in 'hgfedcba' for d in 'zy'])\n"
         "print(children, roots, [transitive_closure(children, root) for root in roots])"
     )
-    answers = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("0", "1", "2")
-    }
-    assert len(answers) == 1
+    assert len(answers_under_seeds(code, "0", "1", "2")) == 1
 
 
 def test_deep_chain_and_wide_star():

@@ -78,6 +78,19 @@ class Scan:
             "valid_until": missing,
         }
 
+    def scoring(self) -> dict[str, Any]:
+        return {
+            "rows": self.rows,
+            "metric": self.metric,
+            "query_radius": self.query_radius,
+            "curvature": self.curvature,
+            "depth_bias": self.depth_bias,
+            "time_coef": self.time_coef,
+            "factors": np.array(self.factors, float).reshape(-1, 3),
+            "now": NOW,
+            "log_weights": self.log_weights,
+        }
+
     def top(self, k: int, threads: int = 1) -> Hits:
         codes, scale, error = encoded(self.direction) if self.use_codes else (None, None, None)
         return _kernels.scan_top_k(
@@ -86,17 +99,9 @@ class Scan:
             code_scale=scale,
             code_error=error,
             count=len(self.t),
-            rows=self.rows,
+            **self.scoring(),
             mask=self.mask,
-            metric=self.metric,
             query_direction=self.query,
-            query_radius=self.query_radius,
-            curvature=self.curvature,
-            depth_bias=self.depth_bias,
-            time_coef=self.time_coef,
-            factors=np.array(self.factors, float).reshape(-1, 3),
-            now=NOW,
-            log_weights=self.log_weights,
             k=k,
             threads=threads,
             bonus=self.bonus,

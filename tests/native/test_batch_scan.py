@@ -28,18 +28,10 @@ def batch(
     rounding = 1.2e-7  # of the products to float32
     return _kernels.scan_batch(
         **columns,
-        rows=scan.rows,
-        metric=scan.metric,
+        **scan.scoring(),
         queries=queries,
-        query_radius=scan.query_radius,
         products=products.astype(np.float32),
         error=error + rounding,
-        curvature=scan.curvature,
-        depth_bias=scan.depth_bias,
-        time_coef=scan.time_coef,
-        factors=np.array(scan.factors, float).reshape(-1, 3),
-        now=NOW,
-        log_weights=scan.log_weights,
         k=k,
         threads=threads,
     )

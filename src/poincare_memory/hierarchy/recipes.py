@@ -147,7 +147,8 @@ def _fit(
     manifold: str, ball: PoincareBall | None, pairs: Any, settings: dict[str, Any]
 ) -> tuple[dict[Any, FloatArray], TrainingReport]:
     if manifold != "euclidean":
-        return fit_poincare_embeddings(pairs, ball=ball, manifold=manifold, **settings)  # type: ignore[arg-type]
+        options: Any = {"ball": ball, "manifold": manifold, **settings}
+        return fit_poincare_embeddings(pairs, **options)
     if ball is not None:
         raise ValueError("ball: expected none for manifold='euclidean'")
     burn_in = ("burn_in", "burn_in_lr_factor", "burn_in_sampler")

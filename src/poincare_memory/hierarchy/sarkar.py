@@ -211,11 +211,7 @@ def sarkar_layout(
     threads = resolve_threads(n_threads)
     children, roots = children_map(edges)
     lengths = edge_lengths(edge_length, children, unit)
-    if forest and root is None and len(roots) > 1:
-        origin = cast(N, _VirtualRoot())
-        children[origin] = roots
-    else:
-        origin = _origin(children, roots, root)
+    origin = _joined(children, roots) if forest and root is None else _origin(children, roots, root)
     place, child_count, length = _breadth_first(children, origin, lengths, unit)
 
     places = len(child_count)
@@ -253,6 +249,15 @@ def chosen_ball(ball: PoincareBall | None) -> PoincareBall:
     if not isinstance(ball, PoincareBall):
         raise TypeError(f"ball: expected a PoincareBall or None, got {ball!r}")
     return ball
+
+
+def _joined(children: dict[N, list[N]], roots: list[N]) -> N:
+    """The root of a forest: of several trees a virtual one, which is entered into `children`."""
+    if len(roots) <= 1:
+        return _origin(children, roots, None)
+    origin = cast(N, _VirtualRoot())
+    children[origin] = roots
+    return origin
 
 
 def _origin(children: Mapping[N, Sequence[N]], roots: Sequence[N], root: N | None) -> N:

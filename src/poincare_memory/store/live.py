@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -73,6 +74,27 @@ def open_store(
     unknown = [name for name in settings if name not in DEFAULTS]
     if unknown:
         raise TypeError(f"no such setting: {', '.join(unknown)}; known are {', '.join(DEFAULTS)}")
+    file = _usable_file(path, create)
+    blank = _new_store(embedder, decay, settings)  # what is wrong with it is said before a file is made
+    try:
+        writer = sql.connect(file, "rwc" if create else "rw", timeout=patience)
+    except sqlite3.OperationalError as error:
+        raise StoreWriteError(f"{file}: cannot be opened for writing ({error})") from error
+    with _closed_on_errors(file, writer, patience):
+        opening = Opening(file, writer, synchronous, patience)
+        if not sql.parts(writer):
+            if not create:
+                raise ValueError(f"{file}: not a memory store: it is empty")
+            opening.make(blank)
+        opening.check(embedder, settings, history, reembed)
+        opening.prepare(history, progress)
+        store = empty_store(opening.config(), str(file), embedder=opening.embedder, decay=decay, clock=clock)
+        LiveFile(file, synchronous, patience, decay_is_ours=decay is not None).attach(store, writer)
+    return store
+
+
+def _usable_file(path: str | os.PathLike[str], create: bool) -> Path:
+    """The file behind links, if one can be read and written there."""
     file = Path(os.path.realpath(path))
     if not create and not file.exists():
         raise FileNotFoundError(f"{file}: no such file")
@@ -85,21 +107,14 @@ def open_store(
             f"{file}: cannot be opened for writing (the file is read-only); Memory.load reads it"
         )
     refuse_orphaned(file)
-    blank = _new_store(embedder, decay, settings)  # what is wrong with it is said before a file is made
+    return file
+
+
+@contextlib.contextmanager
+def _closed_on_errors(file: Path, writer: sqlite3.Connection, patience: float) -> Iterator[None]:
+    """Close the connection on any error, and say what one of SQLite's means for the file."""
     try:
-        writer = sql.connect(file, "rwc" if create else "rw", timeout=patience)
-    except sqlite3.OperationalError as error:
-        raise StoreWriteError(f"{file}: cannot be opened for writing ({error})") from error
-    try:
-        opening = Opening(file, writer, synchronous, patience)
-        if not sql.parts(writer):
-            if not create:
-                raise ValueError(f"{file}: not a memory store: it is empty")
-            opening.make(blank)
-        opening.check(embedder, settings, history, reembed)
-        opening.prepare(history, progress)
-        store = empty_store(opening.config(), str(file), embedder=opening.embedder, decay=decay, clock=clock)
-        LiveFile(file, synchronous, patience, decay_is_ours=decay is not None).attach(store, writer)
+        yield
     except sqlite3.OperationalError as error:
         writer.close()
         if sql.is_busy(error):
@@ -115,7 +130,6 @@ def open_store(
     except BaseException:
         writer.close()
         raise
-    return store
 
 
 class Opening:

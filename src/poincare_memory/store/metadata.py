@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 DEEPEST = 100  # levels of nesting; json itself recurses and gives up near the interpreter's limit
+PLAIN: Final = frozenset((str, int, float, bool, type(None)))  # told by type alone, which is much faster
+CONTAINERS: Final = (Mapping, list, tuple)
 LONGEST_INTEGER_BITS = 14_000  # Python refuses to print integers beyond 4,300 digits
 
 
@@ -60,24 +62,14 @@ def copy_metadata(meta: Mapping[str, Any] | None, where: str = "meta") -> dict[s
         for key, value in source.items() if isinstance(source, Mapping) else enumerate(source):
             if isinstance(source, Mapping):
                 _check_key(key, path)
-            kind = type(value)
-            if kind is int or kind is bool or value is None:
-                if kind is int:
-                    _check_integer(value, path, key)
-                copy = value
-            elif kind is str:
-                check_unicode(value, f"{path}[{key!r}]")
-                copy = value
-            elif isinstance(value, Mapping):
-                copy = {}
-                waiting.append((value, copy, f"{path}[{key!r}]", depth + 1))
-            elif isinstance(value, list | tuple):
-                copy = []
+            copy: Any
+            if type(value) not in PLAIN and isinstance(value, CONTAINERS):
+                copy = {} if isinstance(value, Mapping) else []
                 waiting.append((value, copy, f"{path}[{key!r}]", depth + 1))
                 if isinstance(value, tuple):
                     tuples.append((target, key, copy))
             else:
-                copy = _scalar(value, f"{path}[{key!r}]")
+                copy = _scalar(value, path, key)
             if isinstance(target, dict):
                 target[key] = copy
             else:
@@ -98,7 +90,17 @@ def _check_integer(value: int, path: str, key: Any) -> None:
         raise ValueError(f"{path}[{key!r}] is an integer of more than 4,000 digits, which JSON cannot hold")
 
 
-def _scalar(value: Any, where: str) -> Any:
+def _scalar(value: Any, path: str, key: Any) -> Any:
+    kind = type(value)
+    if kind is bool or value is None:
+        return value
+    if kind is int:
+        _check_integer(value, path, key)
+        return value
+    where = f"{path}[{key!r}]"
+    if kind is str:
+        check_unicode(value, where)
+        return value
     if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, np.integer):

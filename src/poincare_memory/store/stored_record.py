@@ -225,10 +225,10 @@ class StoredRecord(MemoryRecord):
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in FIELDS)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as in every dataclass that compares
 
     @property
-    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]  # computed: there is no dict
         """What `vars` shows, as of any other record."""
         return {name: getattr(self, name) for name in (*FIELDS, *EXTRAS)}
 

@@ -70,7 +70,7 @@ class StoreWords:
     def scores(self, columns: Columns, query: str) -> tuple[Rows, NDArray[np.float64]]:
         """Rows that share a word with `query` and their BM25 scores, oldest first; under the store's lock."""
         if self._process != os.getpid():  # a child must not use its parent's connection, nor its guard
-            self.__init__()  # type: ignore[misc]
+            self.__init__()  # type: ignore[misc]  # begins anew
         with self._guard:
             try:
                 orders, scores = self._in_step(columns).scores(query)

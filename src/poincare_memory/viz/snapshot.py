@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..store.arrays import Rows
     from ..store.columns import Columns
     from ..store.memory import Memory
+    from ..store.state import Store
 
 LAYOUTS = ("auto", "structural", "projection")
 
@@ -80,19 +81,12 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
             coordinates = radial_coordinates(_postorder(columns, rows), parents, depths)
         else:
             coordinates = directional_coordinates(columns.direction[rows], depths, store.ball.sqrt_c)
-    settings = {
-        "curvature": store.ball.curvature,
-        "dim": memory.dim,
-        "base_depth": store.base_depth,
-        "depth_step": store.depth_step,
-        "decay": policy_spec(times.policy),
-    }
     # The policy may be the user's own code: it runs with no lock held, on the copies.
     weights = times.weights(now)
     return Snapshot(
         now=now,
         layout=layout,
-        settings=settings,
+        settings=_settings(store, times),
         cone_k=store.cone_k,
         ids=ids,
         texts=texts,
@@ -109,6 +103,16 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         pinned=pinned,
         total=len(ids),
     )
+
+
+def _settings(store: Store, times: TimeColumns) -> dict[str, Any]:
+    return {
+        "curvature": store.ball.curvature,
+        "dim": store.columns.dim,
+        "base_depth": store.base_depth,
+        "depth_step": store.depth_step,
+        "decay": policy_spec(times.policy),
+    }
 
 
 def _places_of_parents(columns: Columns, rows: Rows) -> NDArray[np.intp]:
