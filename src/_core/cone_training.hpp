@@ -9,10 +9,10 @@
 namespace poincare {
 
 struct ConeEpochSettings {
-    std::size_t negatives;  // half of them another v, half another u
-    double rate;
-    double k;       // K of the cones
-    double margin;  // γ
+    std::size_t negatives = 0;  // half of them another v, half another u
+    double rate = 0;
+    double k = 0;       // K of the cones
+    double margin = 0;  // γ
 };
 
 // Least norm of an apex: nearer to the origin cones of this K have no angle.

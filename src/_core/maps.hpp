@@ -11,8 +11,8 @@ namespace poincare {
 // A side with step 0 is one row against all of the other.
 template <typename T>
 struct Rows {
-    const T* data;
-    std::size_t step;
+    const T* data = nullptr;
+    std::size_t step = 0;
 };
 
 template <typename T>
@@ -21,8 +21,8 @@ inline Rows<T> rows(const T* data, std::size_t step) {
 }
 
 struct MapReport {
-    std::ptrdiff_t outside;  // −1, or the first row outside the ball: i for x, n + i for y
-    bool saturated;          // some point was deeper than `limit` and got that norm
+    std::ptrdiff_t outside = 0;  // −1, or the first row outside the ball: i for x, n + i for y
+    bool saturated = false;      // some point was deeper than `limit` and got that norm
 };
 
 // Scales a ball point back to the norm limit/√c where it is longer; says whether it was.

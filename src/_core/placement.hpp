@@ -7,25 +7,25 @@
 namespace poincare {
 
 struct PlacementRule {
-    double base_depth;  // hyperbolic radius of a root
-    double depth_step;  // added by every level
-    double inherit;     // 0: a child keeps its own direction, 1: it takes its parent's
-    double sqrt_c;
-    bool cone_constrained;
-    double cone_k;
+    double base_depth = 0;  // hyperbolic radius of a root
+    double depth_step = 0;  // added by every level
+    double inherit = 0;     // 0: a child keeps its own direction, 1: it takes its parent's
+    double sqrt_c = 0;
+    bool cone_constrained = false;
+    double cone_k = 0;
 };
 
 // Columns of a store; a row a memory, a vector of `dim` numbers a row in the first three.
 template <typename T>
 struct PlacementColumns {
-    const T* embedding;
-    double* direction;
-    double* radius;
-    std::int32_t* level;
-    const std::int32_t* parent;
-    std::uint8_t* directed;
-    std::uint8_t* learnt;  // see below; may be null: none is
-    std::size_t dim;
+    const T* embedding = nullptr;
+    double* direction = nullptr;
+    double* radius = nullptr;
+    std::int32_t* level = nullptr;
+    const std::int32_t* parent = nullptr;
+    std::uint8_t* directed = nullptr;
+    std::uint8_t* learnt = nullptr;  // see below; may be null: none is
+    std::size_t dim = 0;
 };
 
 // Places rows[0..n), in which a parent comes before its children (a parent that is not among them is in place

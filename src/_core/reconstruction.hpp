@@ -8,10 +8,10 @@
 namespace poincare {
 
 struct RelatedNodes {
-    const std::int32_t* query;    // node of each query
-    const std::int64_t* start;    // where its related nodes begin; one entry more than queries
-    const std::int32_t* related;  // without the query itself, each once
-    std::size_t queries;
+    const std::int32_t* query = nullptr;    // node of each query
+    const std::int64_t* start = nullptr;    // where its related nodes begin; one entry more than queries
+    const std::int32_t* related = nullptr;  // without the query itself, each once
+    std::size_t queries = 0;
 };
 
 // For each query the average precision, and the sum over its related nodes of 1 + the number of unrelated

@@ -9,10 +9,10 @@ namespace poincare {
 
 // A tree in breadth-first order: the children of node i follow those of node i − 1, the root is node 0.
 struct SarkarTree {
-    const std::int64_t* child_count;
-    const double* length;  // of the edge to the parent, above 0; that of the root is not read
-    std::size_t nodes;
-    std::size_t dim;
+    const std::int64_t* child_count = nullptr;
+    const double* length = nullptr;  // of the edge to the parent, above 0; that of the root is not read
+    std::size_t nodes = 0;
+    std::size_t dim = 0;
 };
 
 // Unit direction (nodes·dim) and radius of every node. The root has radius 0 and direction 0. Where `low` is

@@ -13,15 +13,15 @@ namespace poincare {
 
 // xoshiro256++ (Blackman & Vigna): small, quick, the same on every platform.
 struct RandomState {
-    std::uint64_t word[4];
+    std::uint64_t word[4] = {};
 };
 
 // The nodes that may not be a negative of u, sorted, u among them, each less its place in the list: then the
 // r-th node that may is r + (number of entries ≤ r), and drawing never has to try again.
 // `start` null: only the pair itself is excluded.
 struct ExcludedNodes {
-    const std::int64_t* start;
-    const std::int32_t* shifted;
+    const std::int64_t* start = nullptr;
+    const std::int32_t* shifted = nullptr;
 };
 
 // Nodes drawn in proportion to a weight (alias method of Walker, 1977): of a uniform node i and a uniform
@@ -44,19 +44,19 @@ struct IntruderTable {
 };
 
 struct TrainingPairs {
-    const std::int32_t* source;
-    const std::int32_t* target;
-    std::size_t count;
+    const std::int32_t* source = nullptr;
+    const std::int32_t* target = nullptr;
+    std::size_t count = 0;
 };
 
 enum class Manifold { poincare = 0, lorentz = 1, euclidean = 2 };
 
 struct EpochSettings {
-    Manifold manifold;
-    std::size_t negatives;
-    double rate;         // learning rate: of the loss divided by the temperature, see `temperature`
-    double temperature;  // β; steps are those of the loss divided by β, so that a rate keeps its meaning
-    int threads;         // above 1 they write to the same rows without locks: no two runs are alike
+    Manifold manifold = Manifold::poincare;
+    std::size_t negatives = 0;
+    double rate = 0;         // learning rate: of the loss divided by the temperature, see `temperature`
+    double temperature = 0;  // β; steps are those of the loss divided by β, so that a rate keeps its meaning
+    int threads = 0;         // above 1 they write to the same rows without locks: no two runs are alike
 };
 
 template <typename Real>

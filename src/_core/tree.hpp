@@ -9,11 +9,11 @@
 namespace poincare {
 
 struct TreeLinks {
-    std::int32_t* parent;
-    std::int32_t* first_child;
-    std::int32_t* last_child;
-    std::int32_t* next_sibling;
-    std::int32_t* prev_sibling;
+    std::int32_t* parent = nullptr;
+    std::int32_t* first_child = nullptr;
+    std::int32_t* last_child = nullptr;
+    std::int32_t* next_sibling = nullptr;
+    std::int32_t* prev_sibling = nullptr;
 };
 
 // Makes rows[i] the last child of parents[i], in turn; a parent of -1 makes it a root without siblings.
