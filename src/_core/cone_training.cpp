@@ -116,7 +116,8 @@ double cone_excess(const double* u, const double* v, std::size_t dim, double k, 
 double cone_epoch(double* points, std::size_t nodes, std::size_t dim, const TrainingPairs& pairs,
                   const ExcludedNodes& below, const ExcludedNodes& above, const ConeEpochSettings& settings,
                   RandomState random) {
-    const ShuffledPairs shuffled(pairs, random);
+    InterruptPoll poll;
+    const ShuffledPairs shuffled(pairs, random, poll);
     ConeEpoch epoch{points,
                     dim,
                     settings,
@@ -125,11 +126,10 @@ double cone_epoch(double* points, std::size_t nodes, std::size_t dim, const Trai
                     std::vector<double>(dim),
                     std::vector<double>(dim)};
     for (std::size_t i = 0; i < nodes; ++i) epoch.settle(points + i * dim);
-    InterruptPoll poll;
     double loss = 0;
     for (std::size_t i = 0; i < pairs.count; ++i) {
         if (i % kBetweenPolls == 0) poll();
-        const std::int32_t u = shuffled.source[i], v = shuffled.target[i];
+        const auto [u, v] = shuffled.of[i];
         loss += epoch.attract(u, v);
         const ExcludedList of_u = list_of(below, u), of_v = list_of(above, v);
         for (std::size_t k = 0; k < settings.negatives; ++k) {

@@ -38,6 +38,20 @@ struct Scratch {
     std::vector<Real> pull_node, pull_other, shrink_node, shrink_other;
 };
 
+// Where a number is kept for each row: in the row's last lane where the dimension leaves it free, so that a
+// row and its number arrive together, else in an array of its own.
+template <typename Real>
+struct Side {
+    Real* first;
+    std::size_t step;
+
+    POINCARE_INLINE Real& of(std::int32_t node) const { return first[static_cast<std::size_t>(node) * step]; }
+    POINCARE_INLINE bool apart() const { return step == 1; }
+    POINCARE_INLINE std::size_t coordinates(std::size_t stride) const {
+        return apart() ? stride : stride - 1;
+    }
+};
+
 template <typename Real>
 Real norm_of_row(const Real* row, std::size_t stride) {
     double squares = 0;
@@ -70,7 +84,7 @@ POINCARE_INLINE Real slope_of(std::size_t k, Real attraction, Real per_all) {
 // (1/(bs))·[a(u−x) + |u−x|²·u] (the factor a²/4 of the inverse metric cancels the 4/a² of the gradient).
 template <typename Real>
 struct Ball {
-    Real* side;  // 1 − |x|² of each row
+    Side<Real> side;  // 1 − |x|² of each row
 
     template <std::size_t N>
     POINCARE_INLINE void steps(Real a, std::size_t n, Scratch<Real, N>& w, Real rate, const Softmax& softmax,
@@ -106,7 +120,7 @@ struct Ball {
     POINCARE_INLINE void settle(std::int32_t node, Real* row, std::size_t stride, Real squared_norm) const {
         constexpr Real limit = static_cast<Real>(1 - kBallEpsFloat64);
         if (!(squared_norm <= limit * limit)) squared_norm = shorten(row, stride, limit);
-        side[node] = 1 - squared_norm;
+        side.of(node) = 1 - squared_norm;
     }
 };
 
@@ -115,7 +129,7 @@ struct Ball {
 // are taken to first order in x, and x₀ follows.
 template <typename Real>
 struct Hyperboloid {
-    Real* side;  // x₀ of each row
+    Side<Real> side;  // x₀ of each row
 
     template <std::size_t N>
     POINCARE_INLINE void steps(Real a, std::size_t n, Scratch<Real, N>& w, Real rate, const Softmax& softmax,
@@ -143,13 +157,13 @@ struct Hyperboloid {
         constexpr double norm = 1 - kBallEpsFloat64;
         constexpr Real limit = static_cast<Real>(2 * norm / (1 - norm * norm));
         if (!(squared_norm <= limit * limit)) squared_norm = shorten(row, stride, limit);
-        side[node] = std::sqrt(1 + squared_norm);
+        side.of(node) = std::sqrt(1 + squared_norm);
     }
 };
 
 template <typename Real>
 struct Euclidean {
-    Real* side;  // unused
+    Side<Real> side;  // unused
 
     template <std::size_t N>
     POINCARE_INLINE void steps(Real, std::size_t n, Scratch<Real, N>& w, Real rate, const Softmax& softmax,

@@ -1,8 +1,66 @@
 #include "sampling.hpp"
 
+#include <utility>
 #include <vector>
 
 namespace poincare {
+namespace {
+
+constexpr std::size_t kInCache = std::size_t{1} << 16;  // pairs that are shuffled without a cache miss
+constexpr std::size_t kMostBins = 1024;                 // that are written to side by side
+constexpr std::size_t kBetweenPolls = 1 << 16;
+
+}  // namespace
+
+// Pairs thrown into bins, and then shuffled within each, are shuffled (Rao 1961; Sandelius 1962). Each pair
+// is moved twice, once into one of a few lines in cache and once within it, however many there are.
+ShuffledPairs::ShuffledPairs(const TrainingPairs& pairs, RandomState& random, InterruptPoll& poll)
+    : of(pairs.count) {
+    const std::size_t bins = std::min(kMostBins, (2 * pairs.count + kInCache - 1) / kInCache);
+    if (pairs.count <= kInCache) {
+        for (std::size_t i = 0; i < pairs.count; ++i) of[i] = {pairs.source[i], pairs.target[i]};
+        shuffle(0, pairs.count, random);
+        return;
+    }
+    const std::vector<std::size_t> begin = scatter(pairs, bins, random, poll);
+    for (std::size_t b = 0; b < bins; ++b) {
+        poll();
+        shuffle(begin[b], begin[b + 1], random);
+    }
+}
+
+std::vector<std::size_t> ShuffledPairs::scatter(const TrainingPairs& pairs, std::size_t bins,
+                                                RandomState& random, InterruptPoll& poll) {
+    std::vector<std::size_t> begin(bins + 1), next(bins);
+    RandomState again = random;
+    for (std::size_t i = 0; i < pairs.count; ++i) {
+        if (i % kBetweenPolls == 0) poll();
+        ++begin[random_below(again, bins) + 1];
+    }
+    for (std::size_t b = 0; b < bins; ++b) {
+        begin[b + 1] += begin[b];
+        next[b] = begin[b];
+    }
+    for (std::size_t i = 0; i < pairs.count; ++i) {
+        if (i % kBetweenPolls == 0) poll();
+        of[next[random_below(random, bins)]++] = {pairs.source[i], pairs.target[i]};
+    }
+    return begin;
+}
+
+// Fisher-Yates. Partners are drawn some steps ahead, so that they are in cache when they are swapped.
+void ShuffledPairs::shuffle(std::size_t begin, std::size_t end, RandomState& random) {
+    constexpr std::size_t kDrawn = 16;
+    std::size_t partner[kDrawn];
+    for (std::size_t left = end - begin; left > 1;) {
+        const std::size_t drawn = std::min(kDrawn, left - 1);
+        for (std::size_t k = 0; k < drawn; ++k) {
+            partner[k] = begin + random_below(random, left - k);
+            prefetch(&of[partner[k]]);
+        }
+        for (std::size_t k = 0; k < drawn; ++k, --left) std::swap(of[begin + left - 1], of[partner[k]]);
+    }
+}
 
 void alias_table(const double* weight, std::size_t nodes, std::uint32_t* threshold, std::int32_t* alias) {
     constexpr double kWhole = 4294967296.0;

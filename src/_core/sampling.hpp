@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "lanes.hpp"
 #include "training.hpp"
 
@@ -43,27 +43,22 @@ POINCARE_INLINE void prefetch(const T* address) {
 #endif
 }
 
-// The pairs in the order of one epoch.
-struct ShuffledPairs {
-    // Fisher-Yates. Partners are drawn some steps ahead, so that they are in cache when they are swapped.
-    ShuffledPairs(const TrainingPairs& pairs, RandomState& random)
-        : source(pairs.source, pairs.source + pairs.count), target(pairs.target, pairs.target + pairs.count) {
-        constexpr std::size_t kDrawn = 16;
-        std::size_t partner[kDrawn];
-        for (std::size_t left = pairs.count; left > 1;) {
-            const std::size_t drawn = std::min(kDrawn, left - 1);
-            for (std::size_t k = 0; k < drawn; ++k) {
-                partner[k] = random_below(random, left - k);
-                prefetch(&source[partner[k]]);
-                prefetch(&target[partner[k]]);
-            }
-            for (std::size_t k = 0; k < drawn; ++k, --left) {
-                std::swap(source[left - 1], source[partner[k]]);
-                std::swap(target[left - 1], target[partner[k]]);
-            }
-        }
-    }
-    std::vector<std::int32_t> source, target;
+// The pairs in the order of one epoch, each order as likely as any other.
+class ShuffledPairs {
+  public:
+    struct Pair {
+        std::int32_t source, target;
+    };
+
+    ShuffledPairs(const TrainingPairs& pairs, RandomState& random, InterruptPoll& poll);
+
+    std::vector<Pair> of;
+
+  private:
+    // Into `bins` of about equal size, each pair into one at random; where they begin, and the end.
+    std::vector<std::size_t> scatter(const TrainingPairs& pairs, std::size_t bins, RandomState& random,
+                                     InterruptPoll& poll);
+    void shuffle(std::size_t begin, std::size_t end, RandomState& random);
 };
 
 POINCARE_INLINE std::int32_t count_at_most(const std::int32_t* sorted, std::size_t n, std::int32_t limit) {

@@ -22,16 +22,34 @@ constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kBetweenPolls = 4096;  // pairs
 constexpr std::size_t kGrain = 1000;         // pairs a thread should have to look at
 
+// Coordinates of a row are loaded times this: 0 in the lane that holds no coordinate, else 1.
 template <typename Real, std::size_t N>
-POINCARE_INLINE void squared_gaps(const Real* u, std::size_t stride, std::size_t n, Scratch<Real, N>& w) {
+struct RowMask {
+    std::size_t last;  // where the last vector of a row begins
+    Lanes<Real, N> ones, of_last;
+
+    RowMask(std::size_t stride, bool last_lane_is_free) : last(stride - N) {
+        Real one[N];
+        std::fill(one, one + N, Real{1});
+        load(ones, one);
+        if (last_lane_is_free) one[N - 1] = 0;
+        load(of_last, one);
+    }
+    POINCARE_INLINE const Lanes<Real, N>& at(std::size_t c) const { return c == last ? of_last : ones; }
+};
+
+template <typename Real, std::size_t N>
+POINCARE_INLINE void squared_gaps(const Real* u, std::size_t stride, std::size_t n,
+                                  const RowMask<Real, N>& coordinates, Scratch<Real, N>& w) {
     using Vector = Lanes<Real, N>;
     for (std::size_t c = 0; c < stride; c += N) {
+        const Vector mask = coordinates.at(c);
         Vector node;
         load(node, u + c);
         for (std::size_t k = 0; k < n; ++k) {
             Vector x;
             load(x, w.row[k] + c);
-            const Vector gap = node - x;
+            const Vector gap = (node - x) * mask;
             Vector squares = gap * gap;
             if (c > 0) {
                 load(x, &w.squares[k * N]);
@@ -48,33 +66,38 @@ POINCARE_INLINE void squared_gaps(const Real* u, std::size_t stride, std::size_t
 }
 
 // Moves all rows of the sample; w.squares receives their squared norms. A negative drawn twice takes both
-// steps, one after the other. Returns the squared norm of u.
+// steps, one after the other. What lies in a free lane stays: other threads may read it. Returns the squared
+// norm of u.
 template <typename Real, std::size_t N>
-POINCARE_INLINE Real move_rows(Real* u, std::size_t stride, std::size_t n, Scratch<Real, N>& w) {
+POINCARE_INLINE Real move_rows(Real* u, std::size_t stride, std::size_t n,
+                               const RowMask<Real, N>& coordinates, Scratch<Real, N>& w) {
     using Vector = Lanes<Real, N>;
     Real shrink = sum_in_order(w.shrink_node.data(), n);
     Vector node_squares{};
     for (std::size_t c = 0; c < stride; c += N) {
-        Vector node, step;
-        load(node, u + c);
+        const Vector mask = coordinates.at(c);
+        Vector row, node, step;
+        load(row, u + c);
+        node = row * mask;
         step = node * shrink;
         for (std::size_t k = 0; k < n; ++k) {
-            Vector x, squares;
-            load(x, w.row[k] + c);
+            Vector other, x, squares;
+            load(other, w.row[k] + c);
+            x = other * mask;
             const Vector gap = node - x;
             step = step + gap * w.pull_node[k];
-            x = (x - x * w.shrink_other[k]) + gap * w.pull_other[k];
-            store(w.row[k] + c, x);
-            squares = x * x;
+            other = (other - x * w.shrink_other[k]) + gap * w.pull_other[k];
+            store(w.row[k] + c, other);
+            squares = other * (other * mask);
             if (c > 0) {
                 load(x, &w.squares[k * N]);
                 squares = x + squares;
             }
             store(&w.squares[k * N], squares);
         }
-        node = node - step;
-        store(u + c, node);
-        node_squares = node_squares + node * node;
+        row = row - step;
+        store(u + c, row);
+        node_squares = node_squares + row * (row * mask);
     }
     return sum_lanes<Real, N>(node_squares);
 }
@@ -93,6 +116,7 @@ struct Epoch {
     template <std::size_t N>
     POINCARE_INLINE double run(std::size_t begin, std::size_t end, RandomState& random) const {
         Scratch<Real, N> scratch(sampler.most_others());
+        const RowMask<Real, N> coordinates(stride, !geometry.side.apart());
         const Softmax softmax(settings.temperature);
         LogSum loss;
         Sample ring[kRing];
@@ -101,7 +125,8 @@ struct Epoch {
             if (i % kBetweenPolls == 0) poll();
             fetch_excluded(i, end);
             if (i < end) announce(ring[i % kRing], i, random);
-            if (i >= begin + kAhead) learn<N>(ring[(i - kAhead) % kRing], scratch, softmax, loss);
+            if (i >= begin + kAhead)
+                learn<N>(ring[(i - kAhead) % kRing], coordinates, scratch, softmax, loss);
         }
         return loss.total();
     }
@@ -116,27 +141,29 @@ struct Epoch {
                 load(x, row + c);
                 squares = squares + x * x;
             }
-            geometry.settle(static_cast<std::int32_t>(i), row, stride, sum_lanes<Real, N>(squares));
+            geometry.settle(static_cast<std::int32_t>(i), row, geometry.side.coordinates(stride),
+                            sum_lanes<Real, N>(squares));
         }
     }
 
     template <std::size_t N>
-    POINCARE_INLINE void learn(const Sample& sample, Scratch<Real, N>& w, const Softmax& softmax,
-                               LogSum& loss) const {
+    POINCARE_INLINE void learn(const Sample& sample, const RowMask<Real, N>& coordinates, Scratch<Real, N>& w,
+                               const Softmax& softmax, LogSum& loss) const {
         const std::size_t n = sample.others;
         Real* const u = points + static_cast<std::size_t>(sample.node) * stride;
         for (std::size_t k = 0; k < n; ++k) {
             w.row[k] = points + static_cast<std::size_t>(sample.other[k]) * stride;
-            w.side[k] = geometry.side[sample.other[k]];
+            w.side[k] = geometry.side.of(sample.other[k]);
         }
-        squared_gaps<Real, N>(u, stride, n, w);
-        geometry.steps(geometry.side[sample.node], n, w, static_cast<Real>(settings.rate), softmax, loss);
-        const Real node_norm = move_rows<Real, N>(u, stride, n, w);
-        geometry.settle(sample.node, u, stride, node_norm);
+        squared_gaps<Real, N>(u, stride, n, coordinates, w);
+        geometry.steps(geometry.side.of(sample.node), n, w, static_cast<Real>(settings.rate), softmax, loss);
+        const Real node_norm = move_rows<Real, N>(u, stride, n, coordinates, w);
+        const std::size_t width = geometry.side.coordinates(stride);
+        geometry.settle(sample.node, u, width, node_norm);
         for (std::size_t k = 0; k < n; ++k) {
             Lanes<Real, N> squares;
             load(squares, &w.squares[k * N]);
-            geometry.settle(sample.other[k], w.row[k], stride, sum_lanes<Real, N>(squares));
+            geometry.settle(sample.other[k], w.row[k], width, sum_lanes<Real, N>(squares));
         }
     }
 
@@ -144,12 +171,12 @@ struct Epoch {
     POINCARE_INLINE void fetch_excluded(std::size_t i, std::size_t end) const {
         const ExcludedNodes& excluded = sampler.excluded;
         if (excluded.start == nullptr) return;
-        if (i + 2 * kAhead < end) prefetch(excluded.start + pairs.source[i + 2 * kAhead]);
-        if (i + kAhead < end) prefetch(excluded.shifted + excluded.start[pairs.source[i + kAhead]]);
+        if (i + 2 * kAhead < end) prefetch(excluded.start + pairs.of[i + 2 * kAhead].source);
+        if (i + kAhead < end) prefetch(excluded.shifted + excluded.start[pairs.of[i + kAhead].source]);
     }
 
     POINCARE_INLINE void announce(Sample& sample, std::size_t i, RandomState& random) const {
-        sampler.draw(sample, pairs.source[i], pairs.target[i], random);
+        sampler.draw(sample, pairs.of[i].source, pairs.of[i].target, random);
         prefetch_row(sample.node);
         for (std::size_t k = 0; k < sample.others; ++k) prefetch_row(sample.other[k]);
     }
@@ -157,7 +184,7 @@ struct Epoch {
     POINCARE_INLINE void prefetch_row(std::int32_t node) const {
         const Real* const row = points + static_cast<std::size_t>(node) * stride;
         for (std::size_t c = 0; c < stride; c += kCacheLine / sizeof(Real)) prefetch(row + c);
-        prefetch(geometry.side + node);
+        if (geometry.side.apart()) prefetch(&geometry.side.of(node));
     }
 };
 
@@ -195,13 +222,17 @@ RandomState state_of_piece(const RandomState& random, std::size_t begin) {
 }
 
 template <typename Real, template <typename> typename Geometry>
-double train_on(Real* points, std::size_t nodes, std::size_t stride, const TrainingPairs& pairs,
-                const NegativeSampler& sampler, const EpochSettings& settings, RandomState& random) {
-    std::vector<Real> side(nodes);
+double train_on(Real* points, std::size_t nodes, std::size_t dim, std::size_t stride,
+                const TrainingPairs& pairs, const NegativeSampler& sampler, const EpochSettings& settings,
+                RandomState& random) {
+    const bool last_lane_is_free = dim < stride;
+    std::vector<Real> beside(last_lane_is_free ? 0 : nodes);
+    const Side<Real> side =
+        last_lane_is_free ? Side<Real>{points + stride - 1, stride} : Side<Real>{beside.data(), 1};
     InterruptPoll poll;
-    const ShuffledPairs shuffled(pairs, random);
-    const Epoch<Real, Geometry<Real>> epoch{
-        points, stride, shuffled, sampler, settings, Geometry<Real>{side.data()}, poll};
+    const ShuffledPairs shuffled(pairs, random, poll);
+    const Epoch<Real, Geometry<Real>> epoch{points, stride, shuffled, sampler, settings, Geometry<Real>{side},
+                                            poll};
     epoch.template settle_all<kLanes<Real>>(nodes);
     double total = 0;
     std::mutex guard;
@@ -212,6 +243,8 @@ double train_on(Real* points, std::size_t nodes, std::size_t stride, const Train
         const std::lock_guard<std::mutex> hold(guard);
         total += loss;
     });
+    if (last_lane_is_free)
+        for (std::size_t i = 0; i < nodes; ++i) side.of(static_cast<std::int32_t>(i)) = 0;
     return total;
 }
 
@@ -223,25 +256,25 @@ std::size_t training_stride(std::size_t dim) {
 }
 
 template <typename Real>
-double train_epoch(Real* points, std::size_t nodes, std::size_t stride, const TrainingPairs& pairs,
-                   const ExcludedNodes& excluded, const NodeWeights& weights, const IntruderTable& intruders,
-                   const EpochSettings& settings, RandomState random) {
+double train_epoch(Real* points, std::size_t nodes, std::size_t dim, std::size_t stride,
+                   const TrainingPairs& pairs, const ExcludedNodes& excluded, const NodeWeights& weights,
+                   const IntruderTable& intruders, const EpochSettings& settings, RandomState random) {
     const NegativeSampler sampler{nodes, excluded, weights, intruders, settings.negatives};
     switch (settings.manifold) {
         case Manifold::poincare:
-            return train_on<Real, Ball>(points, nodes, stride, pairs, sampler, settings, random);
+            return train_on<Real, Ball>(points, nodes, dim, stride, pairs, sampler, settings, random);
         case Manifold::lorentz:
-            return train_on<Real, Hyperboloid>(points, nodes, stride, pairs, sampler, settings, random);
+            return train_on<Real, Hyperboloid>(points, nodes, dim, stride, pairs, sampler, settings, random);
         case Manifold::euclidean:
             break;
     }
-    return train_on<Real, Euclidean>(points, nodes, stride, pairs, sampler, settings, random);
+    return train_on<Real, Euclidean>(points, nodes, dim, stride, pairs, sampler, settings, random);
 }
 
-#define POINCARE_INSTANTIATE(Real)                                                                    \
-    template std::size_t training_stride<Real>(std::size_t);                                          \
-    template double train_epoch<Real>(Real*, std::size_t, std::size_t, const TrainingPairs&,          \
-                                      const ExcludedNodes&, const NodeWeights&, const IntruderTable&, \
+#define POINCARE_INSTANTIATE(Real)                                                                        \
+    template std::size_t training_stride<Real>(std::size_t);                                              \
+    template double train_epoch<Real>(Real*, std::size_t, std::size_t, std::size_t, const TrainingPairs&, \
+                                      const ExcludedNodes&, const NodeWeights&, const IntruderTable&,     \
                                       const EpochSettings&, RandomState);
 POINCARE_INSTANTIATE(float)
 POINCARE_INSTANTIATE(double)

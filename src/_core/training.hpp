@@ -65,8 +65,8 @@ std::size_t training_stride(std::size_t dim);
 // The sum of the losses of one epoch. Rows are points of the ball of curvature 1, the spatial part of points
 // of the hyperboloid of curvature −1, or Euclidean ones. Hyperbolic rows stay within the ball's margin.
 template <typename Real>
-double train_epoch(Real* points, std::size_t nodes, std::size_t stride, const TrainingPairs& pairs,
-                   const ExcludedNodes& excluded, const NodeWeights& weights, const IntruderTable& intruders,
-                   const EpochSettings& settings, RandomState random);
+double train_epoch(Real* points, std::size_t nodes, std::size_t dim, std::size_t stride,
+                   const TrainingPairs& pairs, const ExcludedNodes& excluded, const NodeWeights& weights,
+                   const IntruderTable& intruders, const EpochSettings& settings, RandomState random);
 
 }  // namespace poincare

@@ -30,7 +30,7 @@ cdef extern from "training.hpp" namespace "poincare" nogil:
                                                int32_t* alias) except +
     size_t c_training_stride "poincare::training_stride"[Real](size_t dim)
     double c_train_epoch "poincare::train_epoch"[Real](
-        Real* points, size_t nodes, size_t stride, const TrainingPairs& pairs, const ExcludedNodes& excluded,
+        Real* points, size_t nodes, size_t dim, size_t stride, const TrainingPairs& pairs, const ExcludedNodes& excluded,
         const NodeWeights& weights, const IntruderTable& intruders, const EpochSettings& settings, RandomState random) except +
 
 ctypedef fused training_real:
@@ -137,10 +137,10 @@ cdef Manifold manifold_named(str name) except *:
     raise ValueError(f"manifold must be poincare, lorentz or euclidean, got {name!r}")
 
 
-def train_epoch(TrainingRun run, training_real[:, ::1] points, str manifold, const uint64_t[::1] random,
+def train_epoch(TrainingRun run, training_real[:, ::1] points, size_t dim, str manifold, const uint64_t[::1] random,
                 size_t negatives, double rate, double temperature, bint weighted, int threads,
                 const int32_t[:, ::1] intruder, const int32_t[::1] found, size_t hard):
-    """One epoch in place; the sum of the losses.
+    """One epoch in place; the sum of the losses. Columns of `points` from `dim` on are zero.
 
     `weighted` draws negatives by the weights of the run; `hard` more are drawn of the `found` nodes in the row
     of `intruder` that belongs to the source of a pair.
@@ -151,6 +151,8 @@ def train_epoch(TrainingRun run, training_real[:, ::1] points, str manifold, con
     cdef Py_ssize_t i
     cdef IntruderTable intruders
     run.check_points(points.shape[0], points.shape[1], training_real is float)
+    if not 0 < dim <= <size_t>points.shape[1]:
+        raise ValueError("dim must be at least 1, and at most the columns of points")
     if random.shape[0] != 4:
         raise ValueError("the random state has four words")
     if weighted and run.weights.threshold == NULL:
@@ -165,6 +167,6 @@ def train_epoch(TrainingRun run, training_real[:, ::1] points, str manifold, con
     settings.negatives, settings.rate = negatives, rate
     settings.temperature, settings.threads = temperature, threads
     with nogil:
-        loss = c_train_epoch(&points[0, 0], run.nodes, points.shape[1], run.pairs, run.excluded,
+        loss = c_train_epoch(&points[0, 0], run.nodes, dim, points.shape[1], run.pairs, run.excluded,
                              run.weights if weighted else run.equal_weights, intruders, settings, state)
     return loss

@@ -161,7 +161,7 @@ def kernel_epoch(points, pairs, words, manifold="poincare", dtype=np.float64, **
     rows = np.zeros((nodes, _kernels.training_stride(dim, dtype == np.float32)), dtype)
     rows[:, :dim] = points
     loss = _kernels.train_epoch(
-        run, rows, manifold, words, options["negatives"], options["rate"], options["temperature"],
+        run, rows, dim, manifold, words, options["negatives"], options["rate"], options["temperature"],
         options["weighted"], options["threads"], *intruder_table(options["intruders"], nodes), options["hard"],
     )  # fmt: skip
     assert not rows[:, dim:].any()
@@ -435,6 +435,8 @@ def test_a_run_refuses_what_would_leave_the_arrays(change, says):
         ({"points": np.zeros((2, 8), np.float32)}, "points must have"),
         ({"points": np.zeros((3, 7), np.float32)}, "points must have"),
         ({"points": np.zeros((3, 0), np.float32)}, "points must have"),
+        ({"dim": 0}, "dim must be"),
+        ({"dim": 9}, "dim must be"),
         ({"random": np.zeros(3, np.uint64)}, "four words"),
         ({"manifold": "sphere"}, "manifold must be"),
         ({"weighted": True}, "no weights"),
@@ -452,7 +454,7 @@ def test_an_epoch_refuses_what_would_leave_the_arrays(change, says):
     pair = np.array([0], np.int32), np.array([1], np.int32)
     run = _kernels.TrainingRun(3, *pair, None, None, None, None)
     good = {
-        "run": run, "points": np.zeros((3, 8), np.float32), "manifold": "poincare",
+        "run": run, "points": np.zeros((3, 8), np.float32), "dim": 3, "manifold": "poincare",
         "random": np.ones(4, np.uint64), "negatives": 2, "rate": 0.1, "temperature": 1.0, "weighted": False,
         "threads": 1, "intruder": None, "found": None, "hard": 0,
     }  # fmt: skip
@@ -476,7 +478,7 @@ def test_other_threads_run_during_an_epoch():
 
     def ticked_inside_an_epoch():
         started = time.perf_counter()
-        _kernels.train_epoch(run, rows, "euclidean", words, 200, 0.1, 1.0, False, 1, None, None, 0)
+        _kernels.train_epoch(run, rows, 8, "euclidean", words, 200, 0.1, 1.0, False, 1, None, None, 0)
         ended = time.perf_counter()
         third = (ended - started) / 3
         return any(started + third < tick < ended - third for tick in ticks)

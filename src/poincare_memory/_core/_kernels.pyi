@@ -363,6 +363,7 @@ def training_stride(dim: int, single: bool) -> int: ...
 def train_epoch(
     run: TrainingRun,
     points: npt.NDArray[np.float32] | npt.NDArray[np.float64],
+    dim: int,
     manifold: str,
     random: npt.NDArray[np.uint64],
     negatives: int,

@@ -252,6 +252,7 @@ class Fit(Generic[N]):
             loss = _kernels.train_epoch(
                 run,
                 self.rows,
+                options.dim,
                 options.manifold,
                 self.words(epoch),
                 options.negatives,

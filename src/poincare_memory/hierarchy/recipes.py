@@ -5,7 +5,9 @@ A recipe is a few fits in a row, each from the points of the one before:
 1. a burn-in at a low rate with negatives drawn by degree, which lays the hubs out;
 2. many epochs against uniform negatives, at a falling rate: the regions find their places;
 3. fewer epochs at a higher temperature with *hard* negatives, the unrelated nodes that are too near by an exact
-   search: this is what turns a plateau into better precision (see the guide on learned hierarchies).
+   search: this is what turns a plateau into better precision (see the guide on learned hierarchies);
+4. for large hierarchies again epochs against uniform negatives: hard ones drive nodes outwards that lie in a wrong
+   region, where they get stuck.
 """
 
 from __future__ import annotations
@@ -182,7 +184,7 @@ def _mammals(dim: int) -> tuple[Mapping[str, Any], ...]:
 
 def _nouns(dim: int) -> tuple[Mapping[str, Any], ...]:
     beta, sharper = (1.0, 4.0) if dim <= 2 else (2.0, 8.0)
-    return (
+    stages: tuple[Mapping[str, Any], ...] = (
         {
             "epochs": 280,
             "lr": 0.1,
@@ -202,4 +204,10 @@ def _nouns(dim: int) -> tuple[Mapping[str, Any], ...]:
             "burn_in": 0,
             "hard_negatives": 2,
         },
+    )
+    if dim <= 2:  # no room for it: points would scatter
+        return stages
+    return (
+        *stages,
+        {"epochs": 60, "lr": 0.05, "lr_end": 0.01, "negatives": 50, "temperature": 4.0, "burn_in": 0},
     )

@@ -16,6 +16,7 @@
 #include "numerics.hpp"
 #include "placement.hpp"
 #include "rows.hpp"
+#include "sampling.hpp"
 #include "sarkar.hpp"
 #include "scan.hpp"
 #include "spreading.hpp"
@@ -340,6 +341,32 @@ void layout(Random& random) {
     }
 }
 
+// Every pair once, and where it goes says nothing of where it was: many pairs go through bins, few do not.
+void order_of_pairs() {
+    for (const std::size_t n : {std::size_t{1000}, std::size_t{300'000}}) {
+        std::vector<std::int32_t> source(n), target(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            source[i] = static_cast<std::int32_t>(i);
+            target[i] = -source[i];
+        }
+        poincare::RandomState random{{1, 2, 3, 4}};
+        poincare::InterruptPoll poll;
+        const poincare::ShuffledPairs shuffled({source.data(), target.data(), n}, random, poll);
+        std::vector<char> seen(n);
+        double product = 0, stayed = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto [from, to] = shuffled.of[i];
+            CHECK(to == -from && seen[static_cast<std::size_t>(from)]++ == 0);
+            const double half = static_cast<double>(n - 1) / 2;
+            product += (static_cast<double>(i) / half - 1) * (from / half - 1);
+            stayed += std::abs(static_cast<double>(i) - from) < 0.1 * static_cast<double>(n);
+        }
+        // Six deviations: of the mean of n products of variance 1/9, and of a share of 0.19.
+        CHECK(std::abs(product) < 2 * std::sqrt(static_cast<double>(n)));
+        CHECK(std::abs(stayed / static_cast<double>(n) - 0.19) < 2.4 / std::sqrt(static_cast<double>(n)));
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -347,6 +374,7 @@ int main(int argc, char** argv) {
     Random random(1);
     Store shared(random);
     shared.place(random);
+    order_of_pairs();
     checking::in_threads(kThreads, [&](std::size_t t) {
         Random mine(1000 + t);
         for (int round = 0; round < rounds; ++round) {
