@@ -13,10 +13,13 @@ MODULES = {
     "poincare_memory.integrations.langgraph": ("langgraph",),
     "poincare_memory.integrations.llama_index": ("llama_index.core",),
     "poincare_memory.integrations.mcp_server": ("mcp",),
+    "poincare_memory.backends.postgres": ("psycopg",),
+    "poincare_memory.backends.qdrant": ("qdrant_client",),
 }
 PAGES = {
     "docs/guides/frameworks.md": ("langchain_core", "langgraph", "llama_index.core"),
     "docs/guides/mcp.md": ("mcp",),
+    "docs/guides/servers.md": ("qdrant_client",),
 }
 
 

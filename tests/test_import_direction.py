@@ -182,6 +182,12 @@ integrations.mem0
 integrations.scope
 integrations.mcp_server
 integrations.mcp_http
+backends.errors
+backends.rows
+backends.postgres
+backends.qdrant
+backends.remote
+backends
 demo
 cli.terminal
 cli.stores

@@ -30,6 +30,7 @@ from .state import SETTINGS, Metric, Store
 from .twins import AsyncTwins
 
 if TYPE_CHECKING:
+    from ..backends.remote import RemoteMemory
     from ..embed.base import Embedder
     from ..temporal.policies import DecayPolicy
 
@@ -146,6 +147,56 @@ class Memory(Settings, Remembering, Lookup, Searching, Showing, Keeping, Exchang
             memory = cls(embedder=store.embedder, curvature=store.ball.c, **settings)
         memory._store = store
         return memory
+
+    @classmethod
+    def connect(
+        cls,
+        url: str,
+        *,
+        name: str = "memory",
+        embedder: Embedder | None = None,
+        decay: DecayPolicy | None = None,
+        clock: Callable[[], datetime] | None = None,
+        timeout: float = 30.0,
+        **settings: Any,
+    ) -> RemoteMemory:
+        """A memory in a database server that many processes share: the same methods, the same scores.
+
+        Parameters
+        ----------
+        url : str
+            ``postgresql://user@host/database`` (PostgreSQL with pgvector; extra ``postgres``), or
+            ``qdrant://host:6333`` (extra ``qdrant``; ``qdrants`` with TLS, ``qdrant://:KEY@host`` with a key,
+            ``qdrant:///folder`` and ``qdrant:///:memory:`` without a server).
+        name : str, default "memory"
+            Of the table or collection; made where there is none.
+        embedder, decay, clock : optional
+            As for `load`.
+        timeout : float, default 30
+            Seconds that the server may take for one thing.
+        **settings
+            Of a new memory, as of `Memory`; for one that exists they must be those it has.
+
+        Raises
+        ------
+        backends.BackendError
+            Where the server cannot be reached, takes too long, or has another schema (an OSError).
+        ValueError
+            For a memory made with other settings, or another kind or length of embedder.
+
+        Examples
+        --------
+        >>> mem = Memory.connect("postgresql://ada@db.example/memories")  # doctest: +SKIP
+        >>> [hit.id for hit in mem.search("green tea", k=1)]  # doctest: +SKIP
+        ['tea']
+        """
+        import importlib  # not by name: what is built around a `Memory` comes after it
+
+        connect = importlib.import_module("poincare_memory.backends").connect
+        remote: RemoteMemory = connect(
+            url, name=name, timeout=timeout, embedder=embedder, decay=decay, clock=clock, **settings
+        )
+        return remote
 
     @classmethod
     def from_hierarchy(

@@ -1,0 +1,182 @@
+"""A memory as a server keeps it, and what is asked of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..store.memory import Memory
+from ..store.records import MemoryRecord
+from ..temporal.instants import MISSING, from_micros
+
+__all__ = ["Engine", "Row", "Where", "load", "record_of", "rows_of"]
+
+TIMES = ("t", "valid_from", "valid_until", "last_accessed", "recorded_at")
+
+
+@dataclass
+class Row:
+    """One memory: what is searched for (direction, radius) and what is told (the rest)."""
+
+    id: str
+    text: str
+    parent: str | None
+    path: list[str]  # ids from the root, its own included
+    branch: list[
+        int
+    ]  # serial numbers of attachment along the path: sorted by it, rows are in the order of the tree
+    order: int  # serial number of insertion
+    level: int
+    radius: float
+    direction: NDArray[np.float64]  # zeros where it has none
+    embedding: NDArray[Any]
+    t: int
+    valid_from: int
+    valid_until: int
+    access_count: int
+    last_accessed: int
+    recorded_at: int
+    pinned: bool
+    meta: dict[str, Any]
+
+
+@dataclass
+class Where:
+    """Which memories compete, as far as the server is asked: never fewer than those that do."""
+
+    below: list[str] | None = None  # ids whose subtrees they are in
+    parents: list[str | None] | None = None  # ids of their parents, [None] for roots
+    ids: list[str] | None = None
+    but: str | None = None
+    words: list[tuple[str, list[str]]] = field(
+        default_factory=list
+    )  # metadata keys and the strings they may have
+    radius: float | None = None
+
+
+class Engine(Protocol):
+    """A server, or a database in this process."""
+
+    def settings(self) -> dict[str, Any] | None:
+        """What `prepare` kept; None where there is no memory yet."""
+
+    def prepare(self, settings: dict[str, Any], dim: int) -> None:
+        """Make room for a memory."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """A transaction, where there are such."""
+
+    def lock(self, ids: Sequence[str], shared: bool) -> None:
+        """Keep others from changing (shared), or also from using, these rows until the transaction ends."""
+
+    def serials(self, count: int) -> int:
+        """The first of so many numbers that nobody else gets."""
+
+    def count(self) -> int: ...
+
+    def fetch(self, where: Where) -> list[Row]:
+        """All rows, in order of insertion."""
+
+    def nearest(self, where: Where, direction: NDArray[np.float64], limit: int) -> list[Row]:
+        """The rows with the largest inner products of directions, exactly."""
+
+    def radii(self, where: Where) -> list[float]:
+        """The radii that occur."""
+
+    def save(self, rows: Sequence[Row]) -> None: ...
+
+    def delete(self, ids: Sequence[str]) -> None: ...
+
+    def touch(self, ids: Sequence[str], now: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def record_of(row: Row) -> MemoryRecord:
+    """A record of its own."""
+    return MemoryRecord(
+        row.id,
+        row.text,
+        row.parent,
+        from_micros(row.t),  # type: ignore[arg-type]
+        row.meta,
+        from_micros(row.valid_from),
+        from_micros(row.valid_until),
+        row.access_count,
+        from_micros(row.last_accessed),
+        recorded_at=from_micros(row.recorded_at),
+        pinned=row.pinned,
+    )
+
+
+def load(memory: Memory, rows: Sequence[Row], *, linked: bool) -> None:
+    """Put rows into an empty memory of this process, where they are; unlinked ones all as roots."""
+    if not rows:
+        return
+    columns = memory._store.columns
+    with columns.changing():
+        embeddings = np.stack([row.embedding for row in rows])
+        columns.reserve(len(rows), embeddings.dtype)
+        at = columns.allocate(len(rows))
+        columns.set_embeddings(at, embeddings)
+        columns.set_objects(
+            at, [row.id for row in rows], [row.text for row in rows], [row.meta for row in rows]
+        )
+        for name in (*TIMES, "access_count", "pinned"):
+            getattr(columns, name)[at] = [getattr(row, name) for row in rows]
+        columns.set_age(at)
+        parents = [
+            columns.row_of.get(row.parent, -1) if linked and row.parent is not None else -1 for row in rows
+        ]
+        columns.attach(at, np.array(parents, np.int32))
+        columns.direction[at] = np.stack([row.direction for row in rows])
+        columns.scan_direction[at] = columns.direction[at]
+        columns.directed[at] = columns.direction[at].any(axis=1)
+        columns.radius[at] = [row.radius for row in rows]
+        columns.level[at] = [row.level for row in rows]
+        columns.moved(at)
+
+
+def rows_of(memory: Memory) -> list[Row]:
+    """What a memory of this process holds, in order of insertion; branch and order are those of this process."""
+    columns = memory._store.columns
+    found = []
+    for at in columns.live_rows().tolist():
+        id, parent = str(columns.ids[at]), int(columns.parent[at])
+        path = memory.path(id)
+        found.append(
+            Row(
+                id,
+                str(columns.texts[at]),
+                columns.ids[parent] if parent >= 0 else None,
+                path,
+                [],
+                int(columns.order[at]),
+                int(columns.level[at]),
+                float(columns.radius[at]),
+                columns.direction[at].copy() * columns.directed[at],
+                columns.embedding[at].copy(),
+                int(columns.t[at]),
+                int(columns.valid_from[at]),
+                int(columns.valid_until[at]),
+                int(columns.access_count[at]),
+                int(columns.last_accessed[at]),
+                int(columns.recorded_at[at]),
+                bool(columns.pinned[at]),
+                dict(columns.metas[at] or {}),
+            )
+        )
+    return found
+
+
+def micros(value: int | None) -> int:
+    return MISSING if value is None else value
+
+
+def optional(value: int) -> int | None:
+    return None if value == MISSING else value

@@ -1,0 +1,199 @@
+"""The same questions to a memory of this process and to each server: the same ids, the same scores."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+
+from optional import needs
+
+needs("psycopg", "pgserver", "qdrant_client")
+
+from backends.servers import postgresql
+from poincare_memory import (
+    Ebbinghaus,
+    HalfLife,
+    HashingEmbedder,
+    Memory,
+    NoDecay,
+    Product,
+    ValidityWindow,
+)
+from poincare_memory.backends import RemoteMemory
+
+BEGIN = datetime(2026, 1, 1, tzinfo=timezone.utc)
+WORDS = "green black tea coffee river boat tax filing calf strain morning evening Lisbon Porto hotel train".split()
+QUERIES = 500
+
+
+class Yesterday:
+    """A policy of the user's own."""
+
+    def weight(self, now: Any, times: Any, access_counts: Any, valid_from: Any, valid_until: Any) -> Any:
+        return np.array([1.0 if now - t < timedelta(days=20) else 0.2 for t in times])
+
+
+class Clock:
+    now = BEGIN
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+CLOCK = Clock()
+POLICIES = [
+    NoDecay(),
+    HalfLife(hours=300),
+    Ebbinghaus(200),
+    Product(HalfLife(hours=500), ValidityWindow(0.1)),
+    Yesterday(),
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    with postgresql() as server:
+        yield server
+
+
+def texts(chance: random.Random) -> str:
+    return " ".join(chance.choices(WORDS, k=chance.randint(1, 4)))
+
+
+def fill(mem: Any) -> None:
+    """A few hundred memories, moved, changed and removed: the same on every call."""
+    chance = random.Random(7)
+    ids: list[str] = []
+    for batch in range(6):
+        CLOCK.now = BEGIN + timedelta(days=batch)
+        items = []
+        for i in range(40):
+            id = f"{batch}-{i}"
+            item: dict[str, Any] = {
+                "text": texts(chance) if i % 17 else "!!!",
+                "id": id,
+                "meta": {"n": i % 5},
+            }
+            if chance.random() < 0.7:
+                item["meta"] |= {"kind": chance.choice(["event", "note", "plan"]), "deep": {"x": i % 3}}
+            if ids and chance.random() < 0.8:
+                item["parent"] = chance.choice(ids)
+            if chance.random() < 0.5:
+                item["t"] = BEGIN - timedelta(hours=chance.randint(0, 2000))
+            if chance.random() < 0.3:
+                item["valid_until"] = BEGIN + timedelta(days=chance.randint(0, 20))
+            item["pin"] = chance.random() < 0.1
+            items.append(item)
+            ids.append(id)
+        mem.add_many(items)
+    CLOCK.now = BEGIN + timedelta(days=10)
+    for _ in range(12):
+        child, parent = chance.choice(ids), chance.choice(ids)
+        if child not in mem.path(parent):
+            mem.link(child, parent)
+    for id in chance.sample(ids, 10):
+        mem.update(id, text=texts(chance), meta={"kind": "note", "n": 9})
+    mem.add("again", id=ids[3], on_duplicate="update")
+    mem.remove(ids[5], cascade=True)
+
+
+def questions(ids: list[str]) -> Iterator[dict[str, Any]]:
+    chance = random.Random(11)
+    for _ in range(QUERIES):
+        asked: dict[str, Any] = {
+            "query": chance.choice([None, texts(chance), texts(chance), texts(chance), "???"]),
+            "k": chance.choice([1, 5, 20, 300]),
+            "mode": chance.choice(["nearest"] * 4 + ["subtree", "children", "ancestors", "siblings", "cone"]),
+            "metric": chance.choice(["shell", "hyperbolic"]),
+        }
+        if asked["mode"] != "nearest":
+            asked["root"] = chance.choice(ids)
+            if asked["mode"] == "subtree" and chance.random() < 0.3:
+                asked["root"] = chance.sample(ids, 3)
+        asked |= chance.choice(
+            [
+                {},
+                {},
+                {"filters": {"kind": "event"}},
+                {"filters": {"kind": {"$in": ["note", "plan"]}, "n": {"$gte": 2}}},
+                {"filters": {"$or": [{"deep.x": 1}, {"kind": {"$exists": False}}]}},
+                {"filters": {"level": {"$gte": 2}, "parent": {"$ne": ids[0]}}},
+                {"filters": lambda record: record.meta.get("n") == 1 and record.parent_id is not None},
+                {"filters": {"kind": "nothing of the kind"}},
+            ]
+        )
+        asked |= chance.choice(
+            [{}, {}, {"as_of": BEGIN + timedelta(days=2.5)}, {"at_time": BEGIN + timedelta(days=40)}]
+        )
+        asked |= chance.choice(
+            [{}, {}, {"min_score": -2.0}, {"diversity": 0.4}, {"explain": True}, {"query_depth": 2.0}]
+        )
+        yield asked
+
+
+def check(ours: Memory, remote: RemoteMemory, asked: dict[str, Any]) -> None:
+    expected = ours.search(**asked, touch=False)
+    found = remote.search(**asked, touch=False)
+    assert [hit.id for hit in found] == [hit.id for hit in expected], asked
+    np.testing.assert_allclose(
+        [hit.score for hit in found], [hit.score for hit in expected], atol=1e-6, err_msg=str(asked)
+    )
+    np.testing.assert_allclose([hit.depth for hit in found], [hit.depth for hit in expected], atol=1e-12)
+    for mine, theirs in zip(expected, found, strict=True):
+        assert theirs.record == mine.record
+        assert (theirs.record.recorded_at, theirs.record.pinned) == (
+            mine.record.recorded_at,
+            mine.record.pinned,
+        )
+        assert theirs.terms is None or sum(theirs.terms.values()) == pytest.approx(theirs.score)
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "qdrant"])
+def test_five_hundred_questions(engine: str, server: Any, tmp_path: Any) -> None:
+    url = server.get_uri() if engine == "postgresql" else f"qdrant://{tmp_path}/q"
+    embedder = HashingEmbedder(dim=48)
+    settings = {"inherit": 0.4, "depth_bias": 0.1, "curvature": 0.8}
+    ours = Memory(embedder=embedder, clock=CLOCK, **settings)
+    fill(ours)
+    remote = Memory.connect(url, name="equal", embedder=embedder, clock=CLOCK, **settings)
+    with remote:
+        fill(remote)
+        assert remote.ids == ours.ids
+        for id in ours.ids[::7]:
+            assert remote.path(id) == ours.path(id)
+            assert (remote.level(id), remote.depth(id)) == (ours.level(id), ours.depth(id))
+            for relation in ("children", "ancestors", "descendants", "siblings"):
+                assert getattr(remote, relation)(id) == getattr(ours, relation)(id)
+        assert (remote.roots(), len(remote)) == (ours.roots(), len(ours))
+        for i, asked in enumerate(questions(ours.ids)):
+            ours.decay = remote._decay = POLICIES[i % len(POLICIES)]
+            check(ours, remote, asked)
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "qdrant"])
+def test_few_pages_of_many_rows(engine: str, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server is not asked for everything where the bound tells that nothing better is to come."""
+    url = server.get_uri() if engine == "postgresql" else "qdrant:///:memory:"
+    embedder = HashingEmbedder(dim=48)
+    chance = random.Random(3)
+    items = [{"text": texts(chance), "id": str(i)} for i in range(2000)]
+    ours = Memory(embedder=embedder, clock=CLOCK)
+    ours.add_many(items)
+    with Memory.connect(url, name="pages", embedder=embedder, clock=CLOCK) as remote:
+        remote.add_many(items)
+        asked: list[int] = []
+        real = remote._engine.nearest
+
+        def counting(where: Any, direction: Any, limit: int) -> Any:
+            asked.append(limit)
+            return real(where, direction, limit)
+
+        monkeypatch.setattr(remote._engine, "nearest", counting)
+        for query in ("green tea river", "hotel Porto", "calf strain morning"):
+            check(ours, remote, {"query": query, "k": 10})
+        assert max(asked) <= 1024
