@@ -135,7 +135,6 @@ def load(memory: Memory, rows: Sequence[Row], *, linked: bool) -> None:
         ]
         columns.attach(at, np.array(parents, np.int32))
         columns.direction[at] = np.stack([row.direction for row in rows])
-        columns.scan_direction[at] = columns.direction[at]
         columns.directed[at] = columns.direction[at].any(axis=1)
         columns.radius[at] = [row.radius for row in rows]
         columns.level[at] = [row.level for row in rows]
