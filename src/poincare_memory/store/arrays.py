@@ -52,6 +52,8 @@ def span_of(rows: Rows) -> slice | None:
     if len(rows) == 0:
         return slice(0, 0)
     first, last = int(rows[0]), int(rows[-1])
+    if len(rows) == 1:
+        return slice(first, first + 1)
     if last - first != len(rows) - 1 or not (rows[1:] > rows[:-1]).all():
         return None
     return slice(first, last + 1)

@@ -278,7 +278,7 @@ class Columns(TreeLinks):
     def _changed_structure(self, rows: Rows) -> None:
         self.structure_version += 1
         self.value_version += 1
-        self.changed_at[rows] = self.structure_version
+        self.changed_at[rows if len(rows) != 1 else rows[0]] = self.structure_version
         self._journal.append((self.structure_version, rows))
 
     def moved(self, rows: Rows) -> None:

@@ -181,7 +181,7 @@ def _fill(columns: Columns, rows: Rows, ids: list[str], batch: Batch, embeddings
     columns.valid_until[at] = batch.valid_until
     columns.recorded_at[at] = batch.recorded_at
     columns.aged_from[at] = batch.t
-    if np.any(batch.pinned):
+    if batch.pinned is not False and np.any(batch.pinned):  # np.any of a bool takes microseconds
         columns.pinned[at] = batch.pinned
         columns.set_age(at)
     row_of = columns.row_of
