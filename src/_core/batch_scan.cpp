@@ -55,19 +55,20 @@ bool prepare(Surface& surface, const ScanColumns& columns, const Scorer& scorer,
     surface.slope.resize(count);
     surface.factor.resize(count);
     const double half = scoring.sqrt_c / 2;
-    double known = -1;
-    float near = 0, slope = 0;
+    double known = -1, gap = 0, across = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        const double S = scorer.measured_radius(scorer.row(i));
+        const std::size_t row = scorer.row(i);
+        const double S = scorer.measured_radius(row);
         if (S != known) {  // few radii are distinct, and neighbours tend to share theirs
-            // |u − v|² ≥ 2 − 4e-9 − 2⟨u, v⟩ for norms within 1e-9 of 1.
-            const double gap = std::sinh((R - S) / 2), across = std::sinh(R) * std::sinh(S) / 2;
-            near = static_cast<float>(gap * gap + across * (1 - queries.error - kRoundings - 4e-9));
-            slope = static_cast<float>(across);
+            gap = std::sinh((R - S) / 2);
+            across = std::sinh(R) * std::sinh(S) / 2;
             known = S;
         }
-        surface.near[i] = near;
-        surface.slope[i] = slope;
+        // |u − v|² ≥ 2 − 4e-9 − 2⟨u, v⟩ for norms within 1e-9 of 1.
+        const double lost = queries.row_error ? static_cast<double>(queries.row_error[row]) : 0;
+        const double error = queries.error * (1 + lost) + lost;
+        surface.near[i] = static_cast<float>(gap * gap + across * (1 - error - kRoundings - 4e-9));
+        surface.slope[i] = static_cast<float>(across);
         surface.factor[i] = static_cast<float>(std::max(kLeastBound, std::exp(half * (terms[i] - top))));
     }
     return true;

@@ -15,10 +15,11 @@ struct BatchQueries {
     const double* directions;  // row-major, one a query
     double radius;
     std::size_t count;
-    // |products[query · count + candidate] − ⟨query, candidate⟩| ≤ error, and −1 for a candidate without
-    // direction. Overwritten.
+    // |products[query · count + candidate] − ⟨query, candidate⟩| ≤ error · (1 + e) + e with e = row_error of
+    // its row (null: 0), and −1 for a candidate without direction. Overwritten.
     float* products;
     double error;
+    const float* row_error;
 };
 
 // The k best of every query as `scan_top_k` gives them, into hits[query · k]; `found` tells how many. The

@@ -1,6 +1,6 @@
 cdef extern from "products.hpp" namespace "poincare" nogil:
-    void c_products_f32 "poincare::products_f32"(
-        const float* queries, size_t query_count, const double* matrix, const int32_t* rows, size_t count,
+    void c_products_with_codes "poincare::products_with_codes"(
+        const float* queries, size_t query_count, const CodedRows& coded, const int32_t* rows, size_t count,
         size_t dim, float* out, int threads) except +
 
 cdef extern from "batch_scan.hpp" namespace "poincare" nogil:
@@ -11,33 +11,29 @@ cdef extern from "batch_scan.hpp" namespace "poincare" nogil:
         size_t count
         float* products
         double error
+        const float* row_error
     bint c_scan_batch "poincare::scan_batch"(
         const ScanColumns& columns, const BatchQueries& queries, const ScanScoring& scoring,
         const ScanCandidates& candidates, size_t k, ScanHit* hits, size_t* found, int threads) except +
 
 
-def products(const float[:, ::1] queries not None, const double[:, ::1] matrix not None, const int32_t[::1] rows,
-             float[:, ::1] out not None, int threads=0):
-    """out[q, i] = query q · row rows[i] of the matrix (row i where `rows` is None), rounded to float32.
-
-    Summed over columns in order.
-    """
+def products(const float[:, ::1] queries not None, const int8_t[:, ::1] codes not None,
+             const float[::1] scale not None, const int32_t[::1] rows, float[:, ::1] out not None, int threads=0):
+    """out[q, i] = scale * (query q · codes) of row rows[i] (row i where `rows` is None), summed in order of columns."""
     cdef Py_ssize_t count = out.shape[1], dim = queries.shape[1]
-    if matrix.shape[1] != dim:
-        raise ValueError(f"matrix: expected {dim} columns, got {matrix.shape[1]}")
     if out.shape[0] != queries.shape[0]:
         raise ValueError(f"out: expected {queries.shape[0]} rows, got {out.shape[0]}")
-    if rows is None:
-        _need_rows("matrix", matrix.shape[0], count)
-    elif rows.shape[0] != count:
+    _check_codes(codes, scale, scale, dim, count if rows is None else 0)
+    if rows is not None and rows.shape[0] != count:
         raise ValueError(f"rows: expected {count} of them, got {rows.shape[0]}")
     if queries.shape[0] == 0 or count == 0 or dim == 0:
         return
     cdef const int32_t* chosen = NULL
     if rows is not None:
         chosen = &rows[0]
+    cdef CodedRows coded = _coded_rows(codes, scale, scale)
     with nogil:
-        c_products_f32(&queries[0, 0], queries.shape[0], &matrix[0, 0], chosen, count, dim, &out[0, 0], threads)
+        c_products_with_codes(&queries[0, 0], queries.shape[0], coded, chosen, count, dim, &out[0, 0], threads)
 
 
 def scan_batch(
@@ -54,6 +50,7 @@ def scan_batch(
     double query_radius,
     float[:, ::1] products not None,
     double error,
+    const float[::1] row_error,
     double curvature,
     double depth_bias,
     double time_coef,
@@ -65,8 +62,8 @@ def scan_batch(
 ):
     """What `scan_top_k` returns, one list a query; None where float32 cannot bound the scores.
 
-    `products` (queries, candidates) are inner products of query and candidate, off by at most `error`, and -1 for a
-    candidate without
+    `products` (queries, candidates) are inner products of query and candidate, off by at most
+    ``error * (1 + row_error) + row_error`` (None: 0 of every row), and -1 for a candidate without
     direction; overwritten. Candidates are the first rows, or `rows`.
     """
     cdef Py_ssize_t asked = queries.shape[0], n = products.shape[1], dim = direction.shape[1]
@@ -112,6 +109,11 @@ def scan_batch(
     batch.count = asked
     batch.products = &products[0, 0]
     batch.error = error
+    batch.row_error = NULL
+    if row_error is not None:
+        if rows is None:
+            _need_rows("row_error", row_error.shape[0], n)
+        batch.row_error = &row_error[0]
     cdef ScanScoring scoring
     scoring.sqrt_c = c_sqrt(curvature)
     scoring.depth_bias = depth_bias

@@ -16,7 +16,7 @@ constexpr std::size_t kGrain = std::size_t{1} << 26;  // multiplications a threa
 struct Task {
     const float* panels;  // queries side by side: [panel][column][query of the panel], padded with zeros
     std::size_t query_count;
-    const double* matrix;
+    const CodedRows& coded;
     const std::int32_t* rows;
     std::size_t count;
     std::size_t dim;
@@ -41,25 +41,28 @@ POINCARE_INLINE void multiply(const Task& task, std::size_t begin, std::size_t e
     constexpr std::size_t width = VECTORS * N;
     const float* rows[ROWS];
     float sums[ROWS * width];
-    std::vector<float> narrow(kRowsAtOnce * task.dim);
+    float scale[kRowsAtOnce];
+    std::vector<float> numbers(kRowsAtOnce * task.dim);
     for (std::size_t block = begin; block < end; block += kRowsAtOnce) {
         const std::size_t stop = std::min(end, block + kRowsAtOnce);
         for (std::size_t i = block; i < stop; ++i) {
             const std::size_t row = task.rows ? static_cast<std::size_t>(task.rows[i]) : i;
-            const double* from = task.matrix + row * task.dim;
-            float* to = narrow.data() + (i - block) * task.dim;
+            const std::int8_t* from = task.coded.codes + row * task.coded.stride;
+            float* to = numbers.data() + (i - block) * task.dim;
             for (std::size_t d = 0; d < task.dim; ++d) to[d] = static_cast<float>(from[d]);
+            scale[i - block] = task.coded.scale[row];
         }
         for (std::size_t first = 0; first < task.query_count; first += width) {
             const std::size_t queries = std::min(width, task.query_count - first);
             for (std::size_t i = block; i < stop; i += ROWS) {
                 const std::size_t here = std::min(ROWS, stop - i);
                 for (std::size_t r = 0; r < ROWS; ++r)  // the last one again, where there are fewer
-                    rows[r] = narrow.data() + (i - block + std::min(r, here - 1)) * task.dim;
+                    rows[r] = numbers.data() + (i - block + std::min(r, here - 1)) * task.dim;
                 tile<ROWS, VECTORS, N>(task.panels + first * task.dim, rows, task.dim, sums);
                 for (std::size_t q = 0; q < queries; ++q)
                     for (std::size_t r = 0; r < here; ++r)
-                        task.out[(first + q) * task.count + i + r] = sums[r * width + q];
+                        task.out[(first + q) * task.count + i + r] =
+                            scale[i - block + r] * sums[r * width + q];
             }
         }
     }
@@ -100,11 +103,12 @@ std::vector<float> panels_of(const float* queries, std::size_t count, std::size_
 
 }  // namespace
 
-void products_f32(const float* queries, std::size_t query_count, const double* matrix,
-                  const std::int32_t* rows, std::size_t count, std::size_t dim, float* out, int threads) {
+void products_with_codes(const float* queries, std::size_t query_count, const CodedRows& coded,
+                         const std::int32_t* rows, std::size_t count, std::size_t dim, float* out,
+                         int threads) {
     const Level in_force = level();
     const std::vector<float> panels = panels_of(queries, query_count, dim, in_force.width);
-    const Task task{panels.data(), query_count, matrix, rows, count, dim, out};
+    const Task task{panels.data(), query_count, coded, rows, count, dim, out};
     parallel_ranges(count, threads_for(threads, query_count * count * dim, kGrain),
                     [&](std::size_t begin, std::size_t end) { in_force.multiply(task, begin, end); });
 }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from native.scan_columns import NOW, Hits, Scan, unit_rows
+from native.scan_columns import NOW, Hits, Scan, encoded, unit_rows
 from native.test_scan import scans
 from poincare_memory._core import _kernels
 
@@ -21,17 +21,38 @@ def batch(
     scan: Scan, queries: Matrix, k: int, error: float, off: Matrix, threads: int = 1
 ) -> list[Hits] | None:
     """The batch scan with products that are off by up to `error`."""
-    columns = scan.columns()
     rows = scan.candidates()
     products = queries @ scan.direction[rows].T + error * off
-    products[:, scan.directed[rows] == 0] = -1
     rounding = 1.2e-7  # of the products to float32
+    return answers_to(scan, queries, k, products.astype(np.float32), error + rounding, None, threads)
+
+
+def batch_of_codes(scan: Scan, queries: Matrix, k: int) -> list[Hits] | None:
+    """The batch scan with products of codes, as a store calls it."""
+    codes, scale, row_error = encoded(scan.direction)
+    products = np.empty((len(queries), len(scan.candidates())), np.float32)
+    _kernels.products(queries.astype(np.float32), codes, scale, scan.rows, products)
+    error = 1.01 * (queries.shape[1] + 4) * 2.0**-24 + 1e-8
+    return answers_to(scan, queries, k, products, error, row_error)
+
+
+def answers_to(
+    scan: Scan,
+    queries: Matrix,
+    k: int,
+    products: npt.NDArray[np.float32],
+    error: float,
+    row_error: npt.NDArray[np.float32] | None,
+    threads: int = 1,
+) -> list[Hits] | None:
+    products[:, scan.directed[scan.candidates()] == 0] = -1
     return _kernels.scan_batch(
-        **columns,
+        **scan.columns(),
         **scan.scoring(),
         queries=queries,
-        products=products.astype(np.float32),
-        error=error + rounding,
+        products=products,
+        error=error,
+        row_error=row_error,
         k=k,
         threads=threads,
     )
@@ -55,7 +76,7 @@ def test_the_answers_are_those_of_the_scan(scan: Scan, k: int, error: float, see
     if answers is None:
         assert deepest > 80  # too deep for float32
         return
-    assert answers == batch(scan, queries, k, error, off, threads=2)
+    assert answers == batch(scan, queries, k, error, off, threads=2) == batch_of_codes(scan, queries, k)
     for query, hits in zip(queries, answers, strict=True):
         scan.query = np.ascontiguousarray(query)
         assert hits == scan.top(k)
@@ -86,6 +107,7 @@ def test_arguments_that_do_not_fit_are_refused(name: str, value: Any, told: str)
         "query_radius": 1.0,
         "products": np.ones((2, 5), np.float32),
         "error": 1e-6,
+        "row_error": None,
         "curvature": 1.0,
         "depth_bias": 0.0,
         "time_coef": 1.0,
@@ -102,28 +124,34 @@ def test_arguments_that_do_not_fit_are_refused(name: str, value: Any, told: str)
 @pytest.mark.parametrize(("count", "dim"), [(1, 1), (5, 3), (6, 16), (97, 33), (200, 384)])
 def test_products_are_sums_in_order(queries: int, count: int, dim: int) -> None:
     rng = np.random.default_rng(0)
-    left, right = (unit_rows(rng.normal(size=(n, dim))).astype(np.float32) for n in (queries, count))
+    left, right = (unit_rows(rng.normal(size=(n, dim))) for n in (queries, count))
+    left = left.astype(np.float32)
+    codes, scale, error = encoded(right)
     expected = np.zeros((queries, count), np.float32)
     for d in range(dim):
-        expected += left[:, d, None] * right[:, d]
+        expected += left[:, d, None] * codes[:, d].astype(np.float32)
+    expected *= scale
     out = np.full((queries, count), np.nan, np.float32)
-    _kernels.products(left, right.astype(np.float64), None, out)
+    _kernels.products(left, codes, scale, None, out)
     assert np.array_equal(out, expected)
     rows = rng.integers(0, count, 50).astype(np.int32)
     some = np.empty((queries, 50), np.float32)
-    _kernels.products(left, right.astype(np.float64), rows, some, threads=2)
+    _kernels.products(left, codes, scale, rows, some, threads=2)
     assert np.array_equal(some, expected[:, rows])
-    exact = left.astype(float) @ right.T.astype(float)
-    assert np.abs(expected - exact).max() <= 1.01 * dim * 2.0**-24
+    off = np.abs(expected - left.astype(float) @ right.T)
+    assert (off <= 1.01 * (dim + 4) * 2.0**-24 * (1 + error) + error + 1e-8).all()
 
 
 def test_products_that_do_not_fit_are_refused() -> None:
-    queries, matrix = np.zeros((2, 3), np.float32), np.zeros((5, 3))
+    queries, codes, scale = np.zeros((2, 3), np.float32), np.zeros((5, 32), np.int8), np.zeros(5, np.float32)
     for arguments, told in (
-        ((queries, matrix[:, :2].copy(), None, np.zeros((2, 5), np.float32)), "matrix: expected 3 columns"),
-        ((queries, matrix, None, np.zeros((1, 5), np.float32)), "out: expected 2 rows"),
-        ((queries, matrix, None, np.zeros((2, 6), np.float32)), "matrix: expected at least 6"),
-        ((queries, matrix, np.zeros(4, np.int32), np.zeros((2, 5), np.float32)), "rows: expected 5"),
+        (
+            (queries, codes[:, :2].copy(), scale, None, np.zeros((2, 5), np.float32)),
+            "codes: expected 32 columns",
+        ),
+        ((queries, codes, scale, None, np.zeros((1, 5), np.float32)), "out: expected 2 rows"),
+        ((queries, codes, scale, None, np.zeros((2, 6), np.float32)), "codes: expected at least 6"),
+        ((queries, codes, scale, np.zeros(4, np.int32), np.zeros((2, 5), np.float32)), "rows: expected 5"),
     ):
         with pytest.raises(ValueError, match=told):
             _kernels.products(*arguments)

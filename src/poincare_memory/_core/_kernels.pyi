@@ -180,7 +180,8 @@ def scan_top_k(
 ) -> list[tuple[int, float, float, float]]: ...
 def products(
     queries: npt.NDArray[np.float32],
-    matrix: npt.NDArray[np.float64],
+    codes: npt.NDArray[np.int8],
+    scale: npt.NDArray[np.float32],
     rows: npt.NDArray[np.int32] | None,
     out: npt.NDArray[np.float32],
     threads: int = 0,
@@ -199,6 +200,7 @@ def scan_batch(
     query_radius: float,
     products: npt.NDArray[np.float32],
     error: float,
+    row_error: npt.NDArray[np.float32] | None,
     curvature: float,
     depth_bias: float,
     time_coef: float,

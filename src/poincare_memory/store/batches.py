@@ -12,12 +12,16 @@ from .._core import _kernels
 from ..retrieval.filters import RecordFilter
 from ..temporal.compiled import compile_policy
 from .candidates import add_words, apply_metadata_filter, asked_of_the_user, competing
+from .coded import FEW
 from .diversity import pool_size
 from .ranking import SCAN_METRIC, Candidates, Hit, Query, Ranking
 from .requests import Request, checked_query, checked_request
 from .search import Answer, answers_of, directions_of, place_query
 
 if TYPE_CHECKING:
+    from .arrays import Rows
+    from .coded import CodedRows
+    from .columns import Columns
     from .records import SearchResult
     from .search import EmbedQuery
     from .state import Store
@@ -146,7 +150,10 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
     store, columns = ranking.store, ranking.store.columns
     directions = np.array([place.direction for place in places])
     dim = columns.dim
-    # |fl(x·y) − x·y| for unit vectors, whatever the order of summation (Higham 2002, §3.1), both rounded to float32.
+    coded = store.coded.of(columns, FEW)
+    assert coded is not None  # so many are asked for that there are
+    # |fl(x·y) − x·y| for unit vectors, whatever the order of summation (Higham 2002, §3.1), x rounded to float32; what
+    # the code of y lost comes on top.
     error = 1.01 * (dim + 4) * 2.0**-24 + dim * 2.0**-124 + 1e-8
     return _kernels.scan_batch(
         columns.direction,
@@ -160,8 +167,9 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
         SCAN_METRIC[places[0].metric],
         directions,
         places[0].radius,
-        _products(ranking, candidates, directions.astype(np.float32)),
+        _products(columns, coded, candidates.rows, directions.astype(np.float32), candidates.count),
         error,
+        coded.error,
         store.ball.curvature,
         store.depth_bias,
         store.time_coef,
@@ -172,12 +180,13 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
     )
 
 
-def _products(ranking: Ranking, candidates: Candidates, queries: Float32Array) -> Float32Array:
+def _products(
+    columns: Columns, coded: CodedRows, rows: Rows | None, queries: Float32Array, count: int
+) -> Float32Array:
     """Inner products of every query and candidate; −1, as of the opposite, for one without direction."""
-    columns, rows = ranking.store.columns, candidates.rows
-    products = np.empty((len(queries), candidates.count), np.float32)
-    _kernels.products(queries, columns.direction, rows, products)
-    chosen: Any = slice(0, candidates.count) if rows is None else rows
+    products = np.empty((len(queries), count), np.float32)
+    _kernels.products(queries, coded.codes, coded.scale, rows, products)
+    chosen: Any = slice(0, count) if rows is None else rows
     undirected = columns.directed[chosen] == 0
     if undirected.any():
         products[:, undirected] = -1
