@@ -17,7 +17,7 @@ __all__ = ["NumberedPairs"]
 N = TypeVar("N", bound=Hashable)
 
 _MOST_NODES = 2**31 - 1
-_BLOCK = 1 << 20
+_BLOCK = 1 << 16
 
 
 class NumberedPairs(Generic[N]):
@@ -93,8 +93,11 @@ class NumberedPairs(Generic[N]):
         keys = _sorted_once(keys)
         start = np.searchsorted(keys, np.arange(count + 1, dtype=np.int64) * count).astype(np.int64)
         shifted = np.remainder(keys, count, out=keys).astype(np.int32)
-        shifted -= np.arange(len(shifted), dtype=np.int32)
-        shifted += np.repeat(start[:-1].astype(np.int32), np.diff(start))
+        del keys
+        for first in range(0, count, _BLOCK):  # places take eight bytes each
+            begins = start[first : first + _BLOCK + 1]
+            place = np.arange(begins[0], begins[-1]) - np.repeat(begins[:-1], np.diff(begins))
+            shifted[begins[0] : begins[-1]] -= place.astype(np.int32)
         return start, shifted
 
     def degree_weights(self) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:

@@ -104,7 +104,7 @@ def fit_poincare_embeddings(
     hard_negatives : int
         Further negatives of every pair, drawn from the unrelated nodes that were nearer to ``u`` than its
         farthest related node when last looked for; a node without such has none. Exact search: its time grows
-        with the square of the number of nodes (4 s for 82,000 nodes in dimension 10).
+        with the square of the number of nodes (2 s for 82,000 nodes in dimension 10).
     hard_every : int
         Epochs from one such search to the next.
     dtype : float32 or float64, optional
