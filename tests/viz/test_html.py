@@ -155,3 +155,13 @@ def test_no_call_spreads_all_memories(module) -> None:
     """An argument list of 100,000 items overflows the stack of the browser."""
     source = module.read_text(encoding="utf-8")
     assert not re.search(r"Math\.(min|max)\([^)]*\.\.\.", source)
+
+
+def test_the_dark_page_is_one_whether_chosen_or_preferred() -> None:
+    style = (files("poincare_memory.viz") / "inspector" / "style.css").read_text(encoding="utf-8")
+    preferred, chosen = (
+        re.search(re.escape(selector) + r" \{(.*?)\}", style, re.DOTALL)
+        for selector in (':root:not([data-theme="light"])', ':root[data-theme="dark"]')
+    )
+    assert preferred is not None and chosen is not None
+    assert "--page" in preferred[1] and preferred[1].split() == chosen[1].split()
