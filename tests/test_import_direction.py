@@ -132,6 +132,7 @@ store.tabular
 store.outline
 store.outlining
 store.exchange
+store.vectors
 store.merging
 store.past
 store.persisting

@@ -21,6 +21,33 @@ if TYPE_CHECKING:
 class Exchanging(Facade):
     """Texts and tables that other programs read and write."""
 
+    def export_vectors(self, path: Path) -> int:
+        """Write directions, Lorentz vectors and payload as Parquet (extra ``parquet``); how many memories there are.
+
+        For vector databases of any kind: the column ``direction`` (float32, of length 1; zeros where there is none) is
+        what a cosine or dot index of one depth is made of, ``lorentz`` (float64) what `to_mips_vectors` gives of the
+        points, for exact inner-product indexes. Beside them: id, text, parent, path, level, radius, times,
+        access_count, pinned and meta (JSON).
+
+        Raises
+        ------
+        ImportError
+            Where pyarrow is not installed.
+        ValueError
+            For memories so deep that float64 holds no Lorentz vector (√c·depth above 700).
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> tea = mem.add("tea")
+        >>> mem.export_vectors("vectors.parquet")  # doctest: +SKIP
+        1
+        """
+        from ..vectors import export_vectors
+
+        return export_vectors(self._store, path)
+
     def export_file(
         self, path: Path, format: TextFormat | None = None, *, bare: bool = False, progress: Progress = None
     ) -> int:
