@@ -11,15 +11,15 @@ namespace poincare {
 
 // Queries of one metric, all of one radius, none without direction.
 struct BatchQueries {
-    ScanMetric metric;
-    const double* directions;  // row-major, one a query
-    double radius;
-    std::size_t count;
+    ScanMetric metric = ScanMetric::none;
+    const double* directions = nullptr;  // row-major, one a query
+    double radius = 0;
+    std::size_t count = 0;
     // |products[query · count + candidate] − ⟨query, candidate⟩| ≤ error · (1 + e) + e with e = row_error of
     // its row (null: 0), and −1 for a candidate without direction. Overwritten.
-    float* products;
-    double error;
-    const float* row_error;
+    float* products = nullptr;
+    double error = 0;
+    const float* row_error = nullptr;
 };
 
 // The k best of every query as `scan_top_k` gives them, into hits[query · k]; `found` tells how many. The

@@ -13,10 +13,10 @@ namespace poincare {
 // Row r is scale[r] · codes[r · stride …] but for an error of norm at most error[r]. A row of zeros has scale
 // and error 0. Codes beyond the dimension are 0.
 struct CodedRows {
-    const std::int8_t* codes;
-    const float* scale;
-    const float* error;
-    std::size_t stride;
+    const std::int8_t* codes = nullptr;
+    const float* scale = nullptr;
+    const float* error = nullptr;
+    std::size_t stride = 0;
 };
 
 // Codes a row takes for `dim` numbers.

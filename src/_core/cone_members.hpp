@@ -10,11 +10,11 @@
 namespace poincare {
 
 struct ConeColumns {
-    const double* direction;
-    CodedRows coded;  // of `direction`; null codes: every row is tested exactly
-    const double* radius;
-    const std::uint8_t* directed;
-    std::size_t dim;
+    const double* direction = nullptr;
+    CodedRows coded{};  // of `direction`; null codes: every row is tested exactly
+    const double* radius = nullptr;
+    const std::uint8_t* directed = nullptr;
+    std::size_t dim = 0;
 };
 
 struct ConeMembers {

@@ -17,10 +17,10 @@ constexpr double kMicrosPerHour = 3.6e9;
 
 // One factor of a policy. A product of products is flattened into such a list.
 struct DecayFactor {
-    int kind;
-    double a;        // hours · stability_hours · outside_weight
-    double b;        // –     · boost_per_access · –
-    double derived;  // ln 2 per microsecond · – · ln(outside_weight), floored
+    int kind = 0;
+    double a = 0;        // hours · stability_hours · outside_weight
+    double b = 0;        // –     · boost_per_access · –
+    double derived = 0;  // ln 2 per microsecond · – · ln(outside_weight), floored
 };
 
 // From rows [kind, a, b], row-major. Throws std::invalid_argument at an unknown kind.
@@ -78,10 +78,10 @@ inline double weight(const DecayFactor* factors, std::size_t count, std::int64_t
 
 // Columns of the store. A null column: nothing was ever accessed, no bound is set.
 struct DecayColumns {
-    const std::int64_t* t;
-    const std::int64_t* access_count;
-    const std::int64_t* valid_from;
-    const std::int64_t* valid_until;
+    const std::int64_t* t = nullptr;
+    const std::int64_t* access_count = nullptr;
+    const std::int64_t* valid_from = nullptr;
+    const std::int64_t* valid_until = nullptr;
 };
 
 // out[i] = weight (or its logarithm) of row rows[i], or of row i where `rows` is null.

@@ -8,16 +8,16 @@ namespace poincare {
 
 // Code points of one lower-cased text, 1, 2 or 4 bytes each.
 struct TextView {
-    const void* code_points;
-    std::size_t length;
-    int bytes_per_code_point;
+    const void* code_points = nullptr;
+    std::size_t length = 0;
+    int bytes_per_code_point = 0;
 };
 
 struct HashingOptions {
-    std::size_t dim;       // 1 to 2^31 − 1
-    std::size_t shortest;  // n-gram lengths in code points, both inclusive; shortest ≥ 1
-    std::size_t longest;
-    std::uint32_t seed;
+    std::size_t dim = 0;       // 1 to 2^31 − 1
+    std::size_t shortest = 0;  // n-gram lengths in code points, both inclusive; shortest ≥ 1
+    std::size_t longest = 0;
+    std::uint32_t seed = 0;
 };
 
 // rows[i * dim …] = L2-normalised vector of texts[i], zeros where it has no token. `is_word` is a bitmap over

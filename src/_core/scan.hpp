@@ -16,45 +16,45 @@ namespace poincare {
 // Columns of the store; a row is a memory. Directions have norm 1 within 1e-9, or are zero where `directed`
 // is.
 struct ScanColumns {
-    const double* direction;
-    CodedRows coded;  // of `direction`; null codes: every candidate is scored exactly at once
-    const double* radius;
-    const std::uint8_t* directed;
-    DecayColumns time;
-    std::size_t dim;
+    const double* direction = nullptr;
+    CodedRows coded{};  // of `direction`; null codes: every candidate is scored exactly at once
+    const double* radius = nullptr;
+    const std::uint8_t* directed = nullptr;
+    DecayColumns time{};
+    std::size_t dim = 0;
 };
 
 enum class ScanMetric : int { none = 0, shell = 1, hyperbolic = 2 };
 
 struct ScanQuery {
-    ScanMetric metric;        // none: no query, every distance is 0
-    const double* direction;  // null: a query without direction
-    double radius;            // of the query; on the shell, of every point
+    ScanMetric metric = ScanMetric::none;  // none: no query, every distance is 0
+    const double* direction = nullptr;     // null: a query without direction
+    double radius = 0;                     // of the query; on the shell, of every point
 };
 
 struct ScanScoring {
-    double sqrt_c;
-    double depth_bias;
-    double time_coef;
-    const DecayFactor* factors;
-    std::size_t factor_count;
-    std::int64_t now;
-    const double* log_weights;  // instead of the factors: one a candidate; may be null
-    const double* bonus;        // what is added to the score, one a candidate; may be null
+    double sqrt_c = 0;
+    double depth_bias = 0;
+    double time_coef = 0;
+    const DecayFactor* factors = nullptr;
+    std::size_t factor_count = 0;
+    std::int64_t now = 0;
+    const double* log_weights = nullptr;  // instead of the factors: one a candidate; may be null
+    const double* bonus = nullptr;        // what is added to the score, one a candidate; may be null
 };
 
 struct ScanCandidates {
-    const std::int32_t* rows;  // in candidate order; null: row i is candidate i
-    const std::uint8_t* mask;  // one a candidate, 0 drops it; may be null
-    std::size_t count;
+    const std::int32_t* rows = nullptr;  // in candidate order; null: row i is candidate i
+    const std::uint8_t* mask = nullptr;  // one a candidate, 0 drops it; may be null
+    std::size_t count = 0;
 };
 
 // A candidate's place in the candidate order, and what it got.
 struct ScanHit {
-    std::int64_t position;
-    double score;
-    double distance;
-    double weight;
+    std::int64_t position = 0;
+    double score = 0;
+    double distance = 0;
+    double weight = 0;
 };
 
 // The k best by (score descending, position ascending), into `hits`; returns how many there are.

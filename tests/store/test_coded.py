@@ -113,6 +113,7 @@ def test_a_search_among_few_does_not_encode_a_whole_store() -> None:
     memory.add_many([{"text": f"elsewhere {i}"} for i in range(2 * FEW)])
     columns, coded = memory._store.columns, memory._store.coded
     assert len(memory.search("below 3", mode="subtree", root=top)) == 5
+    assert len(memory.search_many(["below 3", "below 4"], mode="subtree", root=top)[1]) == 5
     assert coded.of(columns, FEW - 1) is None
     memory.search("below 3")
     assert coded.of(columns, FEW - 1) is not None

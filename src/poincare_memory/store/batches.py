@@ -12,7 +12,6 @@ from .._core import _kernels
 from ..retrieval.filters import RecordFilter
 from ..temporal.compiled import compile_policy
 from .candidates import add_words, apply_metadata_filter, asked_of_the_user, competing
-from .coded import FEW
 from .diversity import pool_size
 from .ranking import SCAN_METRIC, Candidates, Hit, Query, Ranking
 from .requests import Request, checked_query, checked_request
@@ -146,12 +145,13 @@ def _from_one_pass(
 
 
 def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: int) -> list[list[Hit]] | None:
-    """None where only the scan of one query can answer."""
+    """None where only the scan of one query can answer, or codes do not pay yet."""
     store, columns = ranking.store, ranking.store.columns
     directions = np.array([place.direction for place in places])
     dim = columns.dim
-    coded = store.coded.of(columns, FEW)
-    assert coded is not None  # so many are asked for that there are
+    coded = store.coded.of(columns, candidates.count * len(places))
+    if coded is None:
+        return None
     # |fl(x·y) − x·y| for unit vectors, whatever the order of summation (Higham 2002, §3.1), x rounded to float32; what
     # the code of y lost comes on top.
     error = 1.01 * (dim + 4) * 2.0**-24 + dim * 2.0**-124 + 1e-8
