@@ -221,7 +221,7 @@ class MIPSIndex:
             ) from missing
         vectors = np.ascontiguousarray(to_mips_vectors(self.ball.to_lorentz(points)), np.float32)
         if len(points) and _on_one_shell(ball_to_polar(points, self.ball.c)[1]):
-            built = faiss.IndexHNSWFlat(vectors.shape[1], self.hnsw_m, faiss.METRIC_INNER_PRODUCT)
+            built: Any = faiss.IndexHNSWFlat(vectors.shape[1], self.hnsw_m, faiss.METRIC_INNER_PRODUCT)
             built.hnsw.efSearch = self.ef_search
         else:
             built = faiss.IndexFlatIP(vectors.shape[1])
