@@ -83,9 +83,11 @@ py::tuple search_graph(const Graph& graph, const Floats& direction, double radiu
     }
     Labels labels(static_cast<py::ssize_t>(hits.size()));
     Floats surrogates(static_cast<py::ssize_t>(hits.size()));
+    std::int64_t* label = labels.mutable_data();
+    float* surrogate = surrogates.mutable_data();
     for (std::size_t i = 0; i < hits.size(); ++i) {
-        labels.mutable_data()[i] = hits[i].label;
-        surrogates.mutable_data()[i] = hits[i].surrogate;
+        label[i] = hits[i].label;
+        surrogate[i] = hits[i].surrogate;
     }
     return py::make_tuple(std::move(labels), std::move(surrogates));
 }

@@ -41,8 +41,12 @@ GRAPH_FROM = (
 )
 EF_CONSTRUCTION = 200
 GRAPH_SEED = 0
-MORE_DIMENSIONS = 8  # for so many, a graph search looks at one candidate more: more of them are about as near
+FEW_DIMENSIONS = 64
+MORE_DIMENSIONS = (
+    8  # beyond those few, for so many a graph search looks at one candidate more: they are about as near
+)
 SPARE = 6  # candidates beyond 2 k that a graph in bands is asked for
+SORTED_WHOLE = 512  # values that are sorted sooner than parted
 ASKED_OF_A_GRAPH = 64  # points that a new graph must find again ...
 LEAST_FOUND_AGAIN = 0.95  # ... this share of, or the exact scan serves in its place
 
@@ -170,7 +174,7 @@ class MIPSIndex:
         if self._graph is not None:
             if scaled > _hnsw.LARGEST_RADIUS:
                 return None
-            ef = max(self.ef_search + len(query) // MORE_DIMENSIONS, 2 * k)
+            ef = max(self._looked_at(len(query)), 2 * k)
             direction = np.empty(len(query))
             _kernels.unit_direction(query, direction)
             # Bands of radii are skipped by the last that is asked for; on a shell there is one band.
@@ -186,6 +190,10 @@ class MIPSIndex:
             rows = rows[rows >= 0].astype(np.int64)
             return np.sort(rows) if len(rows) >= k else None
         return None
+
+    def _looked_at(self, dim: int) -> int:
+        """Candidates that a graph search keeps, at least."""
+        return self.ef_search + max(0, dim - FEW_DIMENSIONS) // MORE_DIMENSIONS
 
     def _built_graph(self, points: FloatArray) -> _hnsw.Graph | None:
         direction, radius = ball_to_polar(points, self.ball.c)
@@ -287,8 +295,8 @@ def _on_one_shell(radius: FloatArray) -> bool:
 
 def smallest(values: FloatArray, k: int) -> Indices:
     """Positions of the k smallest values, smallest first, ties in order of position."""
-    if k >= len(values):
-        return np.argsort(values, kind="stable").astype(np.int64, copy=False)
+    if k >= len(values) or len(values) <= SORTED_WHOLE:
+        return np.argsort(values, kind="stable")[:k].astype(np.int64, copy=False)
     threshold = np.partition(values, k - 1)[k - 1]
     within = np.flatnonzero(values <= threshold)
     return within[np.argsort(values[within], kind="stable")[:k]]

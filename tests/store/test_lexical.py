@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from poincare_memory import HalfLife, Memory
 from poincare_memory.retrieval import lexical
-from poincare_memory.retrieval.lexical import WordTable, match_expression
+from poincare_memory.retrieval.lexical import WordTable, query_words
 from poincare_memory.store import ranking, words
 from poincare_memory.store.words import StoreWords
 
@@ -181,9 +181,26 @@ def test_words_are_folded_and_stemmed() -> None:
     table.put([(0, "Frau MÜLLER ran; he was running"), (1, "東京の緑茶"), (2, "snake_case names")])
     for query, row in (("muller", 0), ("run", 0), ("緑茶", 1), ("snake", 2), ("naming", 2), ("東", 1)):
         assert row in table.scores(query)[0]
-    assert match_expression("?!") == ""
+    assert query_words("?!") == []
     table.drop([0, 0, 99])
     assert table.scores("run")[0].tolist() == []
+
+
+def test_words_that_tell_nothing_apart_are_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = WordTable()
+    table.put(
+        (i, f"the tea {'station' if i % 9 == 0 else ''} {'knee' * (i == 7)} word{i}") for i in range(200)
+    )
+    rows, scores = table.scores("the tea station near Knee")
+    assert rows.tolist() == sorted({*range(0, 200, 9), 7})
+    assert table.scores("the")[0].tolist() == table.scores("the tea unheard")[0].tolist() == list(range(200))
+    assert table.scores("unheard of")[0].tolist() == []
+    monkeypatch.setattr(WordTable, "_telling", lambda self, words: words)
+    every, with_them = table.scores("the tea station near Knee")
+    assert len(every) == 200
+    assert with_them[rows] == pytest.approx(scores, rel=1e-5)
+    assert with_them.max() == with_them[7]
+    assert np.delete(with_them, rows).max() < 1e-5 * with_them.max()  # what is left out
 
 
 def test_without_fts5_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

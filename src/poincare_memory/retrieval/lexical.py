@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["WordTable", "lexical_available", "match_expression", "spaced"]
+__all__ = ["WordTable", "lexical_available", "match_expression", "query_words", "spaced"]
 
 # Scripts that write no spaces: every character is a word of its own.
 _UNSPACED: Final = re.compile(
@@ -21,13 +21,15 @@ _WORD: Final = re.compile(r"[^\W_]+")
 MOST_WORDS: Final = 256  # of a query; SQLite limits the depth of an expression
 APPLICATION: Final = 0x706D7764  # "pmwd": tells our files from others'
 WORDS_VERSION: Final = 1  # of what is done to words before they are stored
+COUNT_MATCHES: Final = "SELECT COUNT(*) FROM words WHERE words"
 TOKENIZER: Final = "porter unicode61 remove_diacritics 2"
 
 
 class WordTable:
     """Rows of text, weighed against queries by Okapi BM25 (k1 = 1.2, b = 0.75; Robertson & Zaragoza, 2009).
 
-    Words are folded (case, diacritics) and stemmed (Porter, English). Not for several threads at once.
+    Words are folded (case, diacritics) and stemmed (Porter, English). A word in more than half of the texts tells
+    none of them apart: it is looked for only where a query has no rarer one. Not for several threads at once.
 
     Parameters
     ----------
@@ -116,14 +118,32 @@ class WordTable:
 
     def scores(self, query: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Rows with a word of the query, ascending, and their BM25 scores, larger for a better match."""
-        expression = match_expression(query)
-        if not expression:
+        words = self._telling(query_words(query))
+        if not words:
             return np.zeros(0, np.int64), np.zeros(0)
+        expression = match_expression(words)
         found = self._connection.execute(
             "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? ORDER BY rowid", (expression,)
         ).fetchall()
         pairs = np.array(found, dtype=np.float64).reshape(-1, 2)
         return pairs[:, 0].astype(np.int64), np.ascontiguousarray(pairs[:, 1])
+
+    def _telling(self, words: list[str]) -> list[str]:
+        """The words that tell texts apart; all, where none does.
+
+        Okapi gives a word in more than half of the texts no weight (FTS5: a millionth), yet each of those texts would
+        have to be scored.
+        """
+        if len(words) < 2:
+            return words
+        half = self._count("SELECT COUNT(*) FROM words_docsize") / 2
+        counts = [self._count(f"{COUNT_MATCHES} MATCH ?", match_expression([word])) for word in words]
+        if not any(0 < count <= half for count in counts):
+            return words
+        return [word for word, count in zip(words, counts, strict=True) if count <= half]
+
+    def _count(self, statement: str, *values: str) -> int:
+        return int(self._connection.execute(statement, values).fetchone()[0])
 
     def close(self) -> None:
         """Let the memory, or the file, go; so does the last reference to the table."""
@@ -150,18 +170,28 @@ def spaced(text: str) -> str:
     return _UNSPACED.sub(r" \1 ", text.replace("\0", " ").encode("utf-8", "ignore").decode("utf-8"))
 
 
-def match_expression(query: str) -> str:
-    """An FTS5 expression that any word of the query matches; empty where it has none.
+def query_words(query: str) -> list[str]:
+    """The words of a query, each once.
+
+    Examples
+    --------
+    >>> query_words('tea AND "NOT* tea')
+    ['tea', 'AND', 'NOT']
+    """
+    return list(dict.fromkeys(_WORD.findall(spaced(query))))[:MOST_WORDS]
+
+
+def match_expression(words: Iterable[str]) -> str:
+    """An FTS5 expression that any of the words matches.
 
     Only letters and digits reach it, each word in quotes: nothing of FTS5's own syntax means anything.
 
     Examples
     --------
-    >>> match_expression('tea AND "NOT*')
+    >>> match_expression(["tea", "AND", "NOT"])
     '"tea" OR "AND" OR "NOT"'
     """
-    words = dict.fromkeys(_WORD.findall(spaced(query)))
-    return " OR ".join(f'"{word}"' for word in list(words)[:MOST_WORDS])
+    return " OR ".join(f'"{word}"' for word in words)
 
 
 def lexical_available() -> bool:

@@ -18,7 +18,6 @@ from ..index import (
     EF_CONSTRUCTION,
     GRAPH_FROM,
     GRAPH_SEED,
-    MORE_DIMENSIONS,
     Backend,
     Indices,
     MIPSIndex,
@@ -156,7 +155,7 @@ class ShellIndex(MIPSIndex):
             graph = self._graph_of(metric)
             if graph is None or scaled > _hnsw.LARGEST_RADIUS:
                 return None
-            ef = max(self.ef_search + len(direction) // MORE_DIMENSIONS, k)
+            ef = max(self._looked_at(len(direction)), k)
             rows, _ = graph.search(direction.astype(np.float32), scaled, k=k, ef=ef, allowed=allowed)
             directed = len(graph)
         undirected = self._undirected_rows(directed, allowed)
@@ -182,7 +181,7 @@ class ShellIndex(MIPSIndex):
         if graph is None or len(graph) != columns.n:
             return None
         sqrt_c = self.ball.sqrt_c
-        ef = max(self.ef_search + len(direction) // MORE_DIMENSIONS, asked)
+        ef = max(self._looked_at(len(direction)), asked)
         return graph.nearest(
             direction, columns.direction, columns.order,
             shell=radius * sqrt_c, sqrt_c=sqrt_c, k=k, asked=asked, ef=ef, allowed=allowed,
