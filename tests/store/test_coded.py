@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def taken_back(memory: Memory, some: str, step: int) -> None:
 def change(memory: Memory, rng: Any, step: int) -> None:
     ids = memory.ids
     some = str(rng.choice(ids)) if ids else None
-    kind = int(rng.integers(0, 8))
+    kind = int(rng.integers(0, 9))
     if kind == 0 or some is None:
         memory.add_many(
             [{"text": f"batch {step} {i}", "parent": some} for i in range(int(rng.integers(1, 40)))]
@@ -65,6 +66,9 @@ def change(memory: Memory, rng: Any, step: int) -> None:
             taken_back(memory, some, step)
     elif kind == 6:
         memory.compact()
+    elif kind == 7:
+        place = rng.normal(size=memory.dim)
+        memory.place_learned({some: None if rng.random() < 0.3 else place * 0.5 / np.linalg.norm(place)})
     else:
         for id in list(memory.ids)[: len(ids) // 2]:
             if id in memory:
@@ -85,6 +89,22 @@ def test_codes_follow_every_change(seed: int) -> None:
     check(memory._store)
     memory.add("after all are gone")
     check(memory._store)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_codes_follow_what_another_wrote_into_the_file(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    path = tmp_path / "memories.db"
+    with Memory.open(path, clock=lambda: NOW) as one, Memory.open(path, clock=lambda: NOW) as other:
+        for step in range(30):
+            change(one, rng, step)
+            if rng.random() < 0.6:
+                assert other.search("other", k=1, touch=False) or not other.ids
+                check(other._store)
+                change(other, rng, 1000 + step)
+            if rng.random() < 0.6:
+                assert len(one) == len(other)
+                check(one._store)
 
 
 def test_copies_make_codes_of_their_own() -> None:
