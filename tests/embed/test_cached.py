@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import multiprocessing
 import pickle
@@ -131,6 +132,15 @@ def test_damaged_vectors_are_embedded_again(tmp_path: Path) -> None:
     assert np.array_equal(again.embed(["a", "b", "c"]), expected)
     assert again.misses == 3
     again.close()
+
+
+def test_one_that_is_dropped_lets_its_file_go(tmp_path: Path) -> None:
+    cached = CachedEmbedder(Counting(), tmp_path / "v.db")
+    connection = cached._connection()
+    del cached
+    gc.collect()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

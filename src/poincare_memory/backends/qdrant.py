@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.parse
 import uuid
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
@@ -57,6 +58,7 @@ class QdrantEngine:
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,80}", name):
             raise ValueError(f"name: expected letters, digits, - and _, got {name!r:.80}")
         self._client, self._name, self._info = client, name, f"{name}_info"
+        self._close = weakref.finalize(self, client.close)
         self._lock = threading.RLock()
         self._waiting: list[Any] | None = None
         self._last = 0
@@ -93,7 +95,7 @@ class QdrantEngine:
                 raise BackendError(f"{self!r}: {' '.join(str(error).split())[:300]}") from error
 
     def close(self) -> None:
-        self._client.close()
+        self._close()
 
     # --- schema -----------------------------------------------------------------------------------------
 

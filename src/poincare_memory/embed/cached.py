@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -215,6 +216,7 @@ class CachedEmbedder:
                 raise
             raise ValueError(f"{self.path}: no file of embeddings: {error}") from error
         self._opened = (os.getpid(), connection)
+        weakref.finalize(self, connection.close)
         return connection
 
     def _model(self) -> int:
