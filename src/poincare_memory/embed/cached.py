@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import threading
+import time
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .identity import Identity
 
 __all__ = ["CachedEmbedder"]
+
+PATIENCE: Final = 30.0  # seconds to wait for another process
 
 logger = logging.getLogger("poincare_memory")
 
@@ -204,9 +207,9 @@ class CachedEmbedder:
 
         if self._opened is not None and self._opened[0] == os.getpid():
             return self._opened[1]
-        connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+        connection = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.executescript(_SCHEMA)
             connection.execute("SELECT model, text, vector FROM embedding LIMIT 0")
@@ -261,3 +264,18 @@ def _vector(kept: bytes, dim: int) -> FloatArray | None:
         return None
     vector = np.frombuffer(kept, f"<f{width}", offset=1)
     return vector.astype(np.float32 if width == 4 else np.float64) if np.isfinite(vector).all() else None
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """SQLite does not wait for another process that is making the same change: it says "locked" at once."""
+    import sqlite3
+
+    give_up = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+        time.sleep(0.01)
