@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cpu.hpp"
+#include "interrupt.hpp"
 #include "lanes.hpp"
 #include "threads.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::size_t kRowsAtOnce = 96;               // that stay in cache while every query meets them
 constexpr std::size_t kGrain = std::size_t{1} << 26;  // multiplications a thread at least
+constexpr std::size_t kUninterrupted = std::size_t{1} << 28;  // multiplications between two looks for Ctrl-C
 
 struct Task {
     const float* panels;  // queries side by side: [panel][column][query of the panel], padded with zeros
@@ -109,8 +111,10 @@ void products_with_codes(const float* queries, std::size_t query_count, const Co
     const Level in_force = level();
     const std::vector<float> panels = panels_of(queries, query_count, dim, in_force.width);
     const Task task{panels.data(), query_count, coded, rows, count, dim, out};
-    parallel_ranges(count, threads_for(threads, query_count * count * dim, kGrain),
-                    [&](std::size_t begin, std::size_t end) { in_force.multiply(task, begin, end); });
+    const std::size_t blocks =
+        std::max<std::size_t>(1, kUninterrupted / (query_count * dim * kRowsAtOnce + 1));
+    interruptible_ranges(count, threads_for(threads, query_count * count * dim, kGrain), blocks * kRowsAtOnce,
+                         [&](std::size_t begin, std::size_t end) { in_force.multiply(task, begin, end); });
 }
 
 }  // namespace poincare

@@ -132,7 +132,7 @@ def test_the_librarys_warnings_are_lines_of_their_own(
 
 
 def test_completions(folder: Path) -> None:
-    pytest.importorskip("argcomplete", reason="an extra that the tests do not install")
+    pytest.importorskip("argcomplete", reason="the extra cli, which make test installs")
     line = "poincare-memory sea"
     done = process(
         _ARGCOMPLETE="1", COMP_LINE=line, COMP_POINT=str(len(line)), _ARGCOMPLETE_STDOUT_FILENAME="out"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import BackendError, TryAgainError
-from .rows import TIMES, Row, Where, micros, optional
+from .rows import SCHEMA, TIMES, Row, Where, micros, optional, settings_kept
 
 try:
     import psycopg
@@ -25,7 +25,6 @@ except ImportError as error:
 
 __all__ = ["PostgresEngine"]
 
-SCHEMA: Final = 1
 COLUMNS: Final = (
     "id text parent path branch ord level radius exact embedding t valid_from valid_until access_count "
     "last_accessed recorded_at pinned meta"
@@ -171,13 +170,7 @@ class PostgresEngine:
         kept = self._run(work)
         if kept is None:
             return None
-        if kept.get("schema") != SCHEMA:
-            raise BackendError(
-                f"{self!r} has schema {kept.get('schema')}, this version of poincare-memory has {SCHEMA}: use the "
-                "version that made it, or another name"
-            )
-        found: dict[str, Any] = kept["settings"]
-        return found
+        return settings_kept(kept, repr(self))
 
     def prepare(self, settings: dict[str, Any], dim: int) -> None:
         def work(cursor: Any) -> None:

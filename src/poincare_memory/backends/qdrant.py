@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import BackendError
-from .rows import TIMES, Row, Where, micros, optional
+from .rows import SCHEMA, TIMES, Row, Where, micros, optional, settings_kept
 
 try:
     from qdrant_client import QdrantClient, models
@@ -29,7 +29,6 @@ except ImportError as error:
 
 __all__ = ["QdrantEngine"]
 
-SCHEMA: Final = 1
 PAGE: Final = 1000
 INDEXED: Final = {
     "id": "keyword",
@@ -89,7 +88,7 @@ class QdrantEngine:
         with self._lock:
             try:
                 return work()
-            except (AssertionError, NotImplementedError):
+            except (AssertionError, NotImplementedError):  # a fault of ours, not of the engine
                 raise
             except Exception as error:  # of the client, of HTTP, of gRPC: many classes
                 raise BackendError(f"{self!r}: {' '.join(str(error).split())[:300]}") from error
@@ -106,13 +105,7 @@ class QdrantEngine:
         if not found:
             return None
         kept = json.loads(found[0].payload["memory"])
-        if kept.get("schema") != SCHEMA:
-            raise BackendError(
-                f"{self!r} has schema {kept.get('schema')}, this version of poincare-memory has {SCHEMA}: use the "
-                "version that made it, or another name"
-            )
-        settings: dict[str, Any] = kept["settings"]
-        return settings
+        return settings_kept(kept, repr(self))
 
     def prepare(self, settings: dict[str, Any], dim: int) -> None:
         kept = json.dumps({"schema": SCHEMA, "settings": settings})
@@ -197,7 +190,7 @@ class QdrantEngine:
         offset = None
         while True:
             points, offset = self._ask(
-                lambda at=offset: self._client.scroll(  # type: ignore[misc]
+                lambda at=offset: self._client.scroll(  # type: ignore[misc]  # a default in a lambda
                     self._name, scroll_filter=_filter(where), limit=PAGE, offset=at, with_payload=True
                 )
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from ..store.memory import Memory
 from ..store.records import MemoryRecord
 from ..temporal.instants import MISSING, from_micros
+from .errors import BackendError
 
 __all__ = ["Engine", "Row", "Where", "load", "record_of", "rows_of"]
 
+SCHEMA: Final = 1  # of what engines keep
 TIMES = ("t", "valid_from", "valid_until", "last_accessed", "recorded_at")
 
 
@@ -97,13 +99,24 @@ class Engine(Protocol):
     def close(self) -> None: ...
 
 
+def settings_kept(kept: dict[str, Any], where: str) -> dict[str, Any]:
+    """The settings of what an engine keeps about a memory, which this version must be able to read."""
+    if kept.get("schema") != SCHEMA:
+        raise BackendError(
+            f"{where} has schema {kept.get('schema')}, this version of poincare-memory has {SCHEMA}: use the "
+            "version that made it, or another name"
+        )
+    settings: dict[str, Any] = kept["settings"]
+    return settings
+
+
 def record_of(row: Row) -> MemoryRecord:
     """A record of its own."""
     return MemoryRecord(
         row.id,
         row.text,
         row.parent,
-        from_micros(row.t),  # type: ignore[arg-type]
+        from_micros(row.t),  # type: ignore[arg-type]  # never unset
         row.meta,
         from_micros(row.valid_from),
         from_micros(row.valid_until),

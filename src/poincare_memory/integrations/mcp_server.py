@@ -380,7 +380,7 @@ def _told(function: Function) -> Function:
             message = error.args[0] if isinstance(error, KeyError) and error.args else error
             raise ToolError(f"{type(error).__name__}: {message}") from error
 
-    return telling  # type: ignore[return-value]
+    return telling  # type: ignore[return-value]  # the same signature
 
 
 def _item(new: NewMemory) -> dict[str, Any]:

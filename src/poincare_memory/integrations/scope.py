@@ -95,14 +95,14 @@ class Scope:
         if root is not None:
             self.get(root)
         if self.root is None:
-            return self.memory.search(query, mode=mode, root=root, filters=filters, **options)  # type: ignore[arg-type]
+            return self.memory.search(query, mode=mode, root=root, filters=filters, **options)  # type: ignore[arg-type]  # checked there
         if mode == "nearest":
             mode, root = "subtree", self.root
         elif mode not in _WITHIN:
             if mode == "siblings" and root == self.root:
                 return []
             filters = self._only_inside(filters)
-        return self.memory.search(query, mode=mode, root=root, filters=filters, **options)  # type: ignore[arg-type]
+        return self.memory.search(query, mode=mode, root=root, filters=filters, **options)  # type: ignore[arg-type]  # checked there
 
     def add(self, item: Mapping[str, Any], **options: Any) -> str:
         """`Memory.add`, below the top of the branch where no parent is named."""
