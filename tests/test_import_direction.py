@@ -147,6 +147,9 @@ store.live
 store.watching
 store.salvage
 store.record_mending
+store.vector_mending
+store.version_mending
+store.rebuilding
 store.diagnosis
 viz.layout
 viz.snapshot

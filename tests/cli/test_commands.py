@@ -73,6 +73,21 @@ def test_the_moment_of_the_weights_and_of_the_store(notes: Path, command: Run) -
     assert len(ids(command("search", "notes.db", "run", "--json", "--as-of", "2100-01-01"))) == 5
 
 
+def test_doctor_takes_the_past_over(folder: Path, command: Run) -> None:
+    with Memory.open(folder / "live.db", history=True) as mem:
+        mem.add("Lives in Lisbon", id="home")
+        mem.update("home", text="Lives in Porto")
+    whole = "live.db is whole (1 memory, 1 past version)\n"
+    assert command("doctor", "live.db") == (0, whole, "")
+    output = command("doctor", "live.db", "--repair", "new.db")[1]
+    assert output == f"{whole}wrote new.db (1 memory, 1 past version)\n"
+    with Memory.open(folder / "new.db") as mem:
+        assert [version.record.text for version in mem.history("home")] == [
+            "Lives in Lisbon",
+            "Lives in Porto",
+        ]
+
+
 def test_the_past_of_a_store_that_keeps_versions(folder: Path, command: Run) -> None:
     clock = [datetime(2026, 1, 1, tzinfo=timezone.utc)]
     with Memory.open(folder / "live.db", history=True, clock=lambda: clock[0]) as mem:
@@ -281,7 +296,11 @@ def damage(path: Path, statement: str = "UPDATE records SET t = 'soon' WHERE id 
 def test_a_whole_file(folder: Path, command: Run) -> None:
     assert command("doctor", "demo.db") == (0, "demo.db is whole (32 memories)\n", "")
     assert command("doctor", "demo.db", "--in-place")[0] == 0
-    assert json.loads(command("doctor", "demo.db", "--json")[1]) == {"count": 32, "findings": []}
+    assert json.loads(command("doctor", "demo.db", "--json")[1]) == {
+        "count": 32,
+        "versions": 0,
+        "findings": [],
+    }
     assert [path.name for path in folder.iterdir()] == ["demo.db"]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 from crash.damage import damages
-from poincare_memory import CallableEmbedder, HashingEmbedder, Memory
+from poincare_memory import CallableEmbedder, HashingEmbedder, Memory, MemoryRecord
 from poincare_memory.store.diagnosis import NOTHING, diagnose, repair
 
 
@@ -30,11 +32,16 @@ def run(path: Path, statement: str, *values: Any) -> None:
         connection.execute(statement, values)
 
 
+def run_query(path: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
 def test_a_whole_file_has_no_findings(tmp_path: Path) -> None:
     path = saved(tmp_path)
     before = path.read_bytes()
     found = diagnose(path)
-    assert (found.findings, found.count, found.keeps_versions) == ([], 6, False)
+    assert (found.findings, found.count, found.versions) == ([], 6, 0)
     with Memory.open(tmp_path / "live.db") as live:
         live.add("a live one")
         assert diagnose(tmp_path / "live.db").findings == []
@@ -110,6 +117,170 @@ def test_flipped_bits_that_sqlite_does_not_see(tmp_path: Path) -> None:
     assert "settings: config does not match its digest → kept as they read" in [
         str(finding) for finding in diagnose(path).findings
     ]
+
+
+class Clock:
+    """A minute later every time it is asked."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(minutes=1)
+        return self.now
+
+
+def with_a_past(folder: Path, count: int = 6) -> Path:
+    """A live file: each of root was rewritten, n3 twice and moved below n0 as n1 was; "gone" is."""
+    path = folder / "live.db"
+    with Memory.open(path, embedder=HashingEmbedder(dim=8), history=True, clock=Clock()) as memory:
+        for i in range(count):
+            memory.add(f"first text {i}", id=f"n{i}", meta={"i": i}, pin=i == 2)
+        memory.add("will be gone", id="gone", parent="n0")
+        for i in (*range(count), 3):
+            memory.update(f"n{i}", text=f"{memory.get(f'n{i}').text}, again")
+        memory.link("n3", "n0")
+        memory.link("n1", "n0")
+        memory.remove("gone")
+        memory.search("text", touch=True)
+    return path
+
+
+def all_of(path: Path) -> dict[str, Any]:
+    """What there is, and what there was."""
+    with Memory.open(path, clock=Clock(), embedder=HashingEmbedder(dim=8)) as memory:
+        records = {id: vars(MemoryRecord(**vars(memory.get(id)))) for id in memory.ids}
+        history = {
+            id: [(v.record, v.recorded_at, v.replaced_at) for v in memory.history(id)]
+            for id in [*memory.ids, "gone"]
+        }
+        start = datetime(2026, 1, 1, tzinfo=timezone.utc)
+        then = [
+            sorted((hit.id, hit.text, hit.record.parent_id, round(hit.score, 9)) for hit in found)
+            for minutes in range(0, 90, 3)
+            for found in [memory.search("again", k=99, as_of=start + timedelta(minutes=minutes))]
+        ]
+        return {
+            "records": records, "history": history, "then": then, "points": memory.points.round(12).tolist(),
+            "children": memory.children("n0"), "ids": memory.ids,
+        }  # fmt: skip
+
+
+def test_a_whole_file_goes_over_with_everything(tmp_path: Path) -> None:
+    path = with_a_past(tmp_path)
+    before = all_of(path)
+    found = repair(path, tmp_path / "new.db")
+    assert (found.findings, found.count) == ([], 6)
+    assert found.versions == len(run_query(path, "SELECT 1 FROM pm_history")) > 7
+    assert diagnose(tmp_path / "new.db") == found
+    assert all_of(tmp_path / "new.db") == before
+    assert before["children"] == ["n3", "n1"]
+    embedder = "SELECT value FROM pm_info WHERE key = 'embedder'"
+    assert run_query(tmp_path / "new.db", embedder) == run_query(path, embedder)
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE pm_history SET text = NULL WHERE serial = 3", "past version 3 of 'n1': its text is None"),
+        ("UPDATE pm_history SET replaced = 'x' WHERE serial = 3", "when it was replaced is 'x'"),
+        ("UPDATE pm_history SET began = 2e300 WHERE serial = 3", "when it began is 2e+300"),
+        ("UPDATE pm_history SET t = 7 WHERE serial = 3", "t is '7'"),
+        ("UPDATE pm_history SET meta = '[' WHERE serial = 3", "its metadata is no JSON object"),
+        ("UPDATE pm_history SET id = NULL WHERE serial = 3", "its id is None → that of its record, 'n1'"),
+        ("UPDATE pm_history SET pos = -5 WHERE serial = 3", "its position is -5 → that of its id"),
+        ("UPDATE pm_history SET pos = NULL WHERE id = 'gone'", "its position is None → that of its id"),
+        ("UPDATE pm_history SET embedding = x'00' WHERE serial = 3", "its embedding is damaged → embedded anew"),
+        ("UPDATE pm_history SET point = NULL WHERE serial = 3", "its point is damaged"),
+        ("UPDATE pm_history SET access_count = -1, pinned = 'x' WHERE serial = 3", "access_count is -1"),
+        ("UPDATE pm_info SET value = '[' WHERE key = 'embedder'", "which embedder was used cannot be read"),
+    ],
+)  # fmt: skip
+def test_damaged_versions_are_mended_and_the_others_are_as_they_were(
+    statement: str, problem: str, tmp_path: Path
+) -> None:
+    path = with_a_past(tmp_path)
+    before = all_of(path)
+    run(path, statement)
+    found = diagnose(path)
+    assert any(problem in str(finding) for finding in found.findings), found.findings
+    assert repair(path, tmp_path / "new.db") == found
+    assert diagnose(tmp_path / "new.db").findings == []
+    after = all_of(tmp_path / "new.db")
+    assert after["records"] == before["records"]
+    for id in ("n0", "n2", "n3", "n4"):
+        assert after["history"][id] == before["history"][id]
+    if "→ left out" not in str(found.findings[0]):
+        assert [v[0].text for v in after["history"]["n1"]] == [v[0].text for v in before["history"]["n1"]]
+        assert [v[0].text for v in after["history"]["gone"]] == ["will be gone"]
+
+
+def test_versions_of_a_lost_record_are_kept(tmp_path: Path) -> None:
+    path = with_a_past(tmp_path)
+    run(path, "UPDATE records SET text = NULL WHERE id = 'n4'")
+    assert repair(path, tmp_path / "new.db").count == 5
+    with Memory.open(tmp_path / "new.db", clock=Clock()) as memory:
+        assert [version.record.text for version in memory.history("n4")] == ["first text 4"]
+
+
+def test_pages_of_versions_that_cannot_be_read_lose_only_their_own(tmp_path: Path) -> None:
+    path = with_a_past(tmp_path, 400)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    before = diagnose(path)
+    assert before.findings == []
+    data = bytearray(path.read_bytes())
+    past = re.search(rb"first text 200(?!, again)", data)
+    assert past is not None
+    at = past.start() // 4096 * 4096
+    data[at : at + 4096] = bytes(4096)
+    path.write_bytes(data)
+    found = repair(path, tmp_path / "new.db")
+    assert "past versions after number" in str(found.findings[-1])
+    assert found.count == 400
+    assert before.versions - 60 < found.versions < before.versions
+    assert diagnose(tmp_path / "new.db").findings == []
+    with Memory.open(tmp_path / "new.db") as memory:
+        assert [v.record.text for v in memory.history("n0")] == ["first text 0", "first text 0, again"]
+        assert len(memory.history("n399")) == 2
+
+
+@pytest.mark.parametrize("damaged", ["text", "id"])
+def test_what_was_noted_of_a_damaged_record_is_not_lost(damaged: str, tmp_path: Path) -> None:
+    """Another text by a program's hand makes notes void; by a flipped bit, not."""
+    path = saved(tmp_path)
+    good = Memory.load(path).get("n2")
+    old = b"note number 2" if damaged == "text" else b"n2note number 2"
+    new = b"note number Z" if damaged == "text" else b"nZnote number 2"
+    assert path.read_bytes().count(old) == 1
+    path.write_bytes(path.read_bytes().replace(old, new))
+    found = repair(path, tmp_path / "new.db")
+    assert "it was damaged" in str(found.findings)
+    mended = Memory.load(tmp_path / "new.db").get("n2")
+    assert mended.pinned and mended.recorded_at == good.recorded_at
+
+
+def test_any_byte_of_a_live_file_with_a_past(tmp_path: Path) -> None:
+    path = with_a_past(tmp_path, 60)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    count = versions = 0
+    for _, data in damages(path.read_bytes(), 40, seed=11):
+        broken = tmp_path / "broken.db"
+        broken.write_bytes(data)
+        found = diagnose(broken)
+        if any(NOTHING in finding.remedy for finding in found.findings):
+            continue
+        target = tmp_path / "new.db"
+        assert repair(broken, target).count == found.count
+        assert diagnose(target).findings == []
+        with Memory.open(target) as memory:
+            for id in memory.ids[:5]:
+                memory.history(id)
+            memory.search("again", as_of=datetime(2026, 1, 1, 0, 40, tzinfo=timezone.utc))
+        count, versions = count + found.count, versions + found.versions
+        target.unlink()
+    assert count > 20 * 60 and versions > 20 * 60
 
 
 def test_pages_that_cannot_be_read_lose_only_their_own_records(tmp_path: Path) -> None:

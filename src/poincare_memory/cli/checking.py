@@ -7,9 +7,13 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .stores import AddCommand, add_store, existing_file, named_parts
 from .terminal import tell, tell_json
+
+if TYPE_CHECKING:
+    from ..store.diagnosis import Examination
 
 FINDINGS = 1  # exit code
 
@@ -44,7 +48,7 @@ def doctor(arguments: argparse.Namespace) -> int:
         if target.exists():
             raise ValueError(f"{target} exists already: name a new file")
         found = repair(path, target, embedder)
-        written = f"wrote {target} ({found.count} memories)"
+        written = f"wrote {target} ({_what_there_is(found)})"
     elif arguments.in_place:
         found = diagnose(path, embedder)
         if found.findings:
@@ -52,23 +56,38 @@ def doctor(arguments: argparse.Namespace) -> int:
             repair(path, target, embedder)
             backup = _set_aside(path)
             os.replace(target, path)
-            written = f"wrote {path} ({found.count} memories); what it was is in {backup}"
+            written = f"wrote {path} ({_what_there_is(found)}); what it was is in {backup}"
     else:
         found = diagnose(path, embedder)
     if arguments.json:
-        tell_json({"count": found.count, "findings": [vars(finding) for finding in found.findings]})
+        tell_json(
+            {
+                "count": found.count,
+                "versions": found.versions,
+                "findings": [vars(finding) for finding in found.findings],
+            }
+        )
     else:
         for finding in found.findings:
             tell((finding.where, "name"), ": ", (finding.problem, "bad"), f" → {finding.remedy}")
         if found.findings:
             tell("1 finding" if len(found.findings) == 1 else f"{len(found.findings)} findings")
         else:
-            tell((f"{path} is whole", "good"), f" ({found.count} memories)")
+            tell((f"{path} is whole", "good"), f" ({_what_there_is(found)})")
         if written:
             tell(written)
-            if found.keeps_versions:
-                tell("versions of the past were not taken over")
     return FINDINGS if found.findings and not written else 0
+
+
+def _what_there_is(found: Examination) -> str:
+    memories = "1 memory" if found.count == 1 else f"{found.count} memories"
+    if not found.versions:
+        return memories
+    return (
+        f"{memories}, 1 past version"
+        if found.versions == 1
+        else f"{memories}, {found.versions} past versions"
+    )
 
 
 def _set_aside(path: Path) -> Path:

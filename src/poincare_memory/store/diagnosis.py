@@ -9,6 +9,7 @@ import json
 import os
 import sqlite3
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,20 +17,25 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..embed.embedding import embed_texts
+from ..embed.identity import EMBEDDER, from_text
 from ..geometry.poincare import PoincareBall
-from . import salvage, sqlite
+from . import salvage, sql, sqlite
 from .archive import EXTRAS, FIELDS, SETTINGS_IN_FILES, Archive
 from .filling import store_of
 from .live import DEFAULTS
 from .placement import place
-from .record_mending import RecordMending, named_in_file, passes
+from .rebuilding import Kept, rebuild
+from .record_mending import RecordMending, in_order, is_position, named_in_file, passes
 from .salvage import Unreadable
 from .sql import foreign_parts, is_store, refuse_computed
 from .standins import embedder_or_standin, policy_or_standin
 from .state import FORMAT_VERSION, SETTINGS
+from .vector_mending import Vectors, settle_vectors
+from .version_mending import VersionMending, named_version
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
+    from .state import Store
 
 __all__ = ["Examination", "Finding", "diagnose", "repair"]
 
@@ -69,13 +75,13 @@ class Examination:
         Empty for a file that is whole.
     count : int
         Memories that there are, or that can be saved.
-    keeps_versions : bool
-        Whether the file holds versions of the past, which `repair` does not take over.
+    versions : int
+        Past versions of memories that there are, or that can be saved.
     """
 
     findings: list[Finding] = field(default_factory=list)
     count: int = 0
-    keeps_versions: bool = False
+    versions: int = 0
 
     def note(self, where: str, problem: str, remedy: str) -> None:
         self.findings.append(Finding(where, problem, remedy))
@@ -104,7 +110,7 @@ def diagnose(path: str | os.PathLike[str], embedder: Embedder | None = None) -> 
     >>> _ = mem.add("green tea")
     >>> mem.save("tea.db")
     >>> diagnose("tea.db")
-    Examination(findings=[], count=1, keeps_versions=False)
+    Examination(findings=[], count=1, versions=0)
     """
     return _Examiner(Path(path), embedder).all()
 
@@ -114,10 +120,38 @@ def repair(
 ) -> Examination:
     """Write what can be saved of a file into another one; what was found, as `diagnose` tells it.
 
+    Everything that is sound goes over as it is: memories with their places, times, pins and metadata, past versions,
+    settings, and which embedder made the vectors.
+
+    Parameters
+    ----------
+    path : path
+        The damaged file, which is only read.
+    target : path
+        Written in one step; what was there stays until the new file is complete.
+    embedder : Embedder, optional
+        Whose vectors the file has, where files do not tell: makes anew what is damaged of them.
+
+    Returns
+    -------
+    Examination
+
     Raises
     ------
+    FileNotFoundError
+        Where there is no file.
     ValueError
         Where nothing can be saved, or `target` is the file itself.
+
+    Examples
+    --------
+    >>> from poincare_memory import Memory
+    >>> from poincare_memory.store.diagnosis import repair
+    >>> mem = Memory()
+    >>> _ = mem.add("green tea")
+    >>> mem.save("tea.db")
+    >>> repair("tea.db", "whole.db").count
+    1
     """
     source, written = Path(path), Path(target)
     if written.exists() and os.path.samefile(source, written):
@@ -127,7 +161,7 @@ def repair(
     if examiner.archive is None:
         problems = "; ".join(finding.problem for finding in found.findings)
         raise ValueError(f"{path}: {NOTHING}: {problems}")
-    sqlite.save(examiner.mended(), written)
+    rebuild(examiner.mended(), examiner.kept(), written)
     return found
 
 
@@ -142,8 +176,11 @@ class _Examiner:
         self._embedder = embedder
         self._found = Examination()
         self._config: dict[str, Any] = {}
-        self._to_embed: list[int] = []  # numbers of records without a readable embedding
-        self._to_place: list[int] = []  # and without a readable point
+        self._embedder_is_noted = True
+        self._vectors: Vectors | None = None
+        self._versions: list[dict[str, Any]] | None = None  # None where none are kept
+        self._version_vectors: Vectors | None = None
+        self._identity: str | None = None  # of the embedder, as pm_info has it
 
     def all(self) -> Examination:
         found = self._found
@@ -183,29 +220,45 @@ class _Examiner:
         strange = foreign_parts(connection)
         if strange:
             found.note("file", f"{strange[0]!r} in its schema is not of our making", "left out")
-        found.keeps_versions = salvage.keeps_versions(connection)
         texts = salvage.settings(connection)
-        records = self._read_records(connection)
+        records = self._read(connection, salvage.RECORDS, "records", "position")
         self._settle_config(texts, records)
         differs = salvage.settings_digest(connection)
         if differs is not None:
             found.note("settings", differs, "kept as they read")
-        self._settle(records, salvage.extras(connection), salvage.digests(connection))
+        kept = self._settle(records, salvage.extras(connection), salvage.digests(connection))
+        if salvage.keeps_versions(connection):
+            versions = self._read(connection, salvage.VERSIONS, "past versions", "number")
+            self._settle_versions(versions, kept)
+        self._identity = self._known_embedder(salvage.info(connection, EMBEDDER))
 
-    def _read_records(self, connection: sqlite3.Connection) -> list[dict[str, Any]]:
-        records = []
-        for record in salvage.records(connection):
-            if isinstance(record, Unreadable):
-                after = "from the first on" if record.last is None else f"after position {record.last}"
-                until = "" if record.first is None else f" and before {record.first}"
+    def _read(
+        self, connection: sqlite3.Connection, table: salvage.Table, what: str, number: str
+    ) -> list[dict[str, Any]]:
+        rows = []
+        for row in salvage.rows(connection, table):
+            if isinstance(row, Unreadable):
+                after = "from the first on" if row.last is None else f"after {number} {row.last}"
+                until = "" if row.first is None else f" and before {row.first}"
                 self._found.note(
                     "file",
-                    f"records {after}{until} cannot be read ({record.reason})",
+                    f"{what} {after}{until} cannot be read ({row.reason})",
                     "those that can, are kept",
                 )
             else:
-                records.append(record)
-        return records
+                rows.append(row)
+        return rows
+
+    def _known_embedder(self, noted: Any) -> str | None:
+        """Who made the vectors, as noted, if the settings have not lost theirs."""
+        if noted is None or not self._embedder_is_noted:
+            return None
+        if from_text(noted) is None:
+            self._found.note(
+                "settings", "which embedder was used cannot be read", "noted anew at the next opening"
+            )
+            return None
+        return str(noted)
 
     # --- settings -----------------------------------------------------------------------------------------
 
@@ -233,6 +286,7 @@ class _Examiner:
         self._default("dim", usual, type(dim) is int and dim > 0 and (not lengths or dim == usual))
         spec: Any = config.get("embedder")
         known = passes(embedder_or_standin, spec) and spec.get("dim") == config["dim"]
+        self._embedder_is_noted = known
         self._default("embedder", HASHING | {"dim": config["dim"]}, known)
         config.setdefault("decay", {"type": "none"})  # as it is read, too
         self._default("decay", {"type": "none"}, passes(policy_or_standin, config["decay"]))
@@ -255,87 +309,77 @@ class _Examiner:
         records: list[dict[str, Any]],
         extras: dict[str, tuple[Any, ...]],
         digests: dict[int, int],
-    ) -> None:
-        mending = RecordMending(self._found.note)
-        kept: list[dict[str, Any]] = []
-        seen: set[str] = set()
-        for record in records:
-            mending.check_digest(record, extras, digests)
-            if mending.settle(record, extras, seen):
-                seen.add(record["id"])
-                kept.append(record)
+    ) -> list[dict[str, Any]]:
+        mending = RecordMending(self._found.note, extras, digests, {record["id"] for record in records})
+        kept = [record for record in records if mending.settle(record)]
         for pos in digests:
             self._found.note(f"record at position {pos}", "missing", "lost")
         mending.settle_parents(kept)
+        kept = in_order(kept, self._found.note)
         self._found.count = len(kept)
-        dim = self._config["dim"]
-        vectors = [
-            np.array([_vector(record[name], dim) for record in kept]).reshape(-1, dim)
-            for name in ("point", "embedding")
-        ]
+        names = [named_in_file(record) for record in kept]
+        self._vectors = vectors = self._settle_vectors(kept, names)
         fields = {name: [record[name] for record in kept] for name in (*FIELDS, *EXTRAS)}
-        self.archive = Archive(
-            self._config,
-            fields,
-            [(vectors[0], vectors[1])] if kept else [],
-            len(kept),
-        )
-        self._settle_vectors(kept)
+        blocks = [(vectors.points, vectors.embeddings)] if kept else []
+        positions = [record["pos"] for record in kept]
+        self.archive = Archive(self._config, fields, blocks, len(kept), positions)
+        return kept
 
-    def _settle_vectors(self, records: list[dict[str, Any]]) -> None:
-        """Find the vectors that cannot be; what they are to be, shows when the file is mended."""
-        assert self.archive is not None
-        if not records:
-            return
-        points, embeddings = next(iter(self.archive.vectors))
-        radius = PoincareBall(self._config["curvature"]).radius
-        with np.errstate(over="ignore", invalid="ignore"):
-            placed = np.sqrt(np.einsum("ij,ij->i", points, points)) < radius
-        embedded = np.isfinite(embeddings).all(axis=1)
-        self._to_embed = np.flatnonzero(~embedded).tolist()
-        self._to_place = np.flatnonzero(~placed | ~embedded).tolist()
-        for i in self._to_embed:
-            can = self._can_embed()
-            self._found.note(
-                named_in_file(records[i]),
-                "its embedding is damaged",
-                "embedded anew"
-                if can
-                else "without direction, until it is embedded anew (pass the embedder)",
-            )
-            embeddings[i] = 0.0
-        for i in np.flatnonzero(~placed).tolist():
-            self._found.note(
-                named_in_file(records[i]), "its point is damaged or outside the ball", "placed anew"
-            )
-        points[self._to_place] = 0.0
+    def _settle_versions(self, versions: list[dict[str, Any]], records: list[dict[str, Any]]) -> None:
+        positions = {record["id"]: record["pos"] for record in records}
+        taken = [row["pos"] for row in (*records, *versions) if is_position(row["pos"])]
+        mending = VersionMending(self._found.note, positions, max(taken, default=-1) + 1)
+        self._versions = kept = [version for version in versions if mending.settle(version)]
+        self._found.versions = len(kept)
+        self._version_vectors = self._settle_vectors(kept, [named_version(version) for version in kept])
+
+    def _settle_vectors(self, rows: list[dict[str, Any]], names: list[str]) -> Vectors:
+        blind = "without direction, until it is embedded anew (pass the embedder)"
+        remedy = "embedded anew" if self._can_embed() else blind
+        return settle_vectors(
+            rows, names, self._config["dim"], self._config["curvature"], self._found.note, remedy
+        )
 
     def _can_embed(self) -> bool:
         return self._embedder is not None or self._config["embedder"].get("type") == "hashing"
 
     # --- the repaired store -------------------------------------------------------------------------------
 
-    def mended(self) -> Any:
+    def mended(self) -> Store:
         """A store of what was saved."""
-        archive = self.archive
-        assert archive is not None
+        archive, vectors = self.archive, self._vectors
+        assert archive is not None and vectors is not None
         embedder = self._embedder_of_file()
-        texts, ids = archive.fields["text"], archive.fields["id"]
-        if self._to_embed and self._can_embed():
-            _, embeddings = next(iter(archive.vectors))
-            embeddings[self._to_embed] = embed_texts(embedder, [texts[i] for i in self._to_embed])
+        ids = archive.fields["id"]
+        self._embed(vectors, archive.fields["text"], embedder)
         store = store_of(
             archive, str(self.file), embedder=embedder, decay=policy_or_standin(self._config["decay"])
         )
         columns = store.columns
-        rows = np.array([columns.row_of[ids[i]] for i in self._to_place], np.int32)
+        again = sorted({*vectors.to_place, *vectors.to_embed})
+        rows = np.array([columns.row_of[ids[i]] for i in again], np.int32)
         if len(rows):
             place(store, np.ascontiguousarray(rows[np.argsort(columns.level[rows], kind="stable")]))
+        if self._versions and self._version_vectors is not None:
+            self._mend_versions(store, self._versions, self._version_vectors)
         return store
 
+    def _mend_versions(self, store: Store, versions: list[dict[str, Any]], vectors: Vectors) -> None:
+        """Past versions lie in the direction of their own texts: where their parents lay then is not told."""
+        self._embed(vectors, [version["text"] for version in versions], store.embedder)
+        anew = vectors.to_place
+        if anew:
+            vectors.points[anew] = store.projector.at_depth(vectors.embeddings[anew], store.base_depth)
+        for version, point, embedding in zip(
+            versions, sql.blobs(vectors.points), sql.blobs(vectors.embeddings), strict=True
+        ):
+            version.update(point=point, embedding=embedding)
 
-def _vector(data: Any, dim: int) -> Any:
-    """The numbers, or NaN where they are none of this length."""
-    if isinstance(data, bytes) and len(data) == 8 * dim:
-        return np.frombuffer(data, "<f8")
-    return np.full(dim, np.nan)
+    def _embed(self, vectors: Vectors, texts: Sequence[str], embedder: Embedder) -> None:
+        if vectors.to_embed and self._can_embed():
+            vectors.embeddings[vectors.to_embed] = embed_texts(embedder, [texts[i] for i in vectors.to_embed])
+
+    def kept(self) -> Kept:
+        """What belongs to the repaired store, and is in no column of it."""
+        assert self.archive is not None and self.archive.positions is not None
+        return Kept(self.archive.positions, self.archive.fields["attached"], self._versions, self._identity)

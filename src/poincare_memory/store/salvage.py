@@ -14,17 +14,35 @@ from typing import Any, Final
 
 from . import sql
 from .archive import EXTRAS
+from .schema import HISTORY_TABLE
 
 MOST_FAULTS: Final = 100
 LARGEST_GAP: Final = 100_000  # positions that are tried one by one
-RECORD: Final = (
-    "SELECT pos, id, text, parent_id, t, valid_from, valid_until, access_count, last_accessed, meta, point, embedding "
-    "FROM records"
-)
 FIELDS: Final = (
     "pos", "id", "text", "parent", "t", "valid_from", "valid_until", "access_count", "last_accessed", "meta",
     "point", "embedding",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that is read around what is damaged in it."""
+
+    name: str
+    key: str  # the column that numbers its rows
+    fields: tuple[str, ...]  # as archives name them
+
+    @property
+    def query(self) -> str:
+        columns = ("parent_id" if field == "parent" else field for field in self.fields)
+        return f"SELECT {', '.join(columns)} FROM {self.name}"
+
+    def row(self, values: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(zip(self.fields, values, strict=True))
+
+
+RECORDS: Final = Table("records", "pos", FIELDS)
+VERSIONS: Final = Table("pm_history", "serial", ("serial", *FIELDS, *EXTRAS, "began", "replaced"))
 
 
 class Broken(str):
@@ -33,7 +51,7 @@ class Broken(str):
 
 @dataclass
 class Unreadable:
-    """Positions after `last` and before `first` (None: the end) cannot be read."""
+    """Rows after the number `last` and before `first` (None: the end) cannot be read."""
 
     last: int | None
     first: int | None
@@ -87,47 +105,47 @@ def settings_digest(connection: sqlite3.Connection) -> str | None:
     return None
 
 
-def records(connection: sqlite3.Connection) -> Iterator[dict[str, Any] | Unreadable]:
-    """Records in order of position; where some cannot be read, an `Unreadable` in their place."""
+def rows(connection: sqlite3.Connection, table: Table) -> Iterator[dict[str, Any] | Unreadable]:
+    """Rows in order of their numbers; where some cannot be read, an `Unreadable` in their place."""
     left = 2 * sql.size(connection)  # a hostile file may hold more than it is large
     last: int | None = None
     failure = ""
     try:
-        for row in connection.execute(f"{RECORD} ORDER BY pos"):
-            left -= sum(len(value) for value in row if isinstance(value, str | bytes))
+        for values in connection.execute(f"{table.query} ORDER BY {table.key}"):
+            left -= sum(len(value) for value in values if isinstance(value, str | bytes))
             if left < 0:
-                yield Unreadable(last, None, "its records are larger than the file")
+                yield Unreadable(last, None, f"its {table.name} are larger than the file")
                 return
-            last = row[0]
-            yield dict(zip(FIELDS, row, strict=True))
+            last = values[0]
+            yield table.row(values)
     except (sqlite3.DatabaseError, OverflowError) as error:
         failure = str(error)
     if failure:
-        yield from _after(connection, last, failure)
+        yield from _after(connection, table, last, failure)
 
 
 def _after(
-    connection: sqlite3.Connection, last: int | None, failure: str
+    connection: sqlite3.Connection, table: Table, last: int | None, failure: str
 ) -> Iterator[dict[str, Any] | Unreadable]:
     """What comes after a fault: read from the end backwards, and then what lies between, one by one."""
     tail: list[dict[str, Any]] = []
     try:
-        for row in connection.execute(f"{RECORD} ORDER BY pos DESC"):
-            if last is not None and row[0] <= last:
+        for values in connection.execute(f"{table.query} ORDER BY {table.key} DESC"):
+            if last is not None and values[0] <= last:
                 break
-            tail.append(dict(zip(FIELDS, row, strict=True)))
+            tail.append(table.row(values))
     except (sqlite3.DatabaseError, OverflowError):
         pass
-    first = tail[-1]["pos"] if tail else None
+    first = tail[-1][table.key] if tail else None
     start = -1 if last is None else last
     end = start + LARGEST_GAP if first is None else min(first, start + LARGEST_GAP)
-    for pos in range(start + 1, end):
+    for number in range(start + 1, end):
         try:
-            row = connection.execute(f"{RECORD} WHERE pos = ?", (pos,)).fetchone()
+            found = connection.execute(f"{table.query} WHERE {table.key} = ?", (number,)).fetchone()
         except (sqlite3.DatabaseError, OverflowError):
             continue
-        if row is not None:
-            yield dict(zip(FIELDS, row, strict=True))
+        if found is not None:
+            yield table.row(found)
     yield Unreadable(last, first, failure)
     yield from reversed(tail)
 
@@ -149,8 +167,17 @@ def digests(connection: sqlite3.Connection) -> dict[int, int]:
     return found
 
 
+def info(connection: sqlite3.Connection, key: str) -> Any:
+    """What pm_info says; None where it says nothing that can be read."""
+    with suppress(sqlite3.DatabaseError):
+        return sql.info(connection, key)
+    return None
+
+
 def keeps_versions(connection: sqlite3.Connection) -> bool:
+    """Whether there is a table of past versions, of our making."""
     try:
-        return connection.execute("SELECT 1 FROM pm_history LIMIT 1").fetchone() is not None
+        made = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'pm_history'").fetchone()
     except sqlite3.DatabaseError:
         return False
+    return made is not None and made[0] == HISTORY_TABLE

@@ -41,6 +41,7 @@ from .live import (
 )
 from .rows import COLUMNS, digest, record_digest
 from .versions import (
+    insert_versions,
     keep_versions,
     keeps_versions,
     put_versions,
@@ -99,6 +100,7 @@ __all__ = [
     "guard",
     "info",
     "insert",
+    "insert_versions",
     "is_busy",
     "is_live",
     "is_store",

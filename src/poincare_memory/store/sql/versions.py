@@ -10,7 +10,8 @@ from ..archive import EXTRAS
 from ..schema import CONFIGURED, HISTORY_PARTS
 from .connections import parts
 from .found import Found, Rows, found_in
-from .rows import READ, RECORD, SELECTED, SELECTED_EXTRAS, digest
+from .rows import COLUMNS, READ, RECORD, SELECTED, SELECTED_EXTRAS, digest
+from .writing import meta_text
 
 
 def keep_versions(connection: sqlite3.Connection) -> None:
@@ -36,6 +37,22 @@ def put_versions(connection: sqlite3.Connection, positions: Iterable[int], momen
         f"SELECT {SELECTED}, {SELECTED_EXTRAS}, {_BEGAN}, ? "
         "FROM records r LEFT JOIN pm_extra x ON x.id = r.id WHERE r.pos = ?",
         ((moment, pos) for pos in positions),
+    )
+
+
+def insert_versions(connection: sqlite3.Connection, versions: Iterable[dict[str, Any]]) -> None:
+    """Past versions as they were read, their fields named as those of an archive."""
+    names = ("serial", *RECORD, *EXTRAS, "began", "replaced")
+    fields = {column: field for field, column in COLUMNS.items()}
+    connection.executemany(
+        f"INSERT INTO pm_history ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
+        (
+            tuple(
+                meta_text(version["meta"]) if name == "meta" else version[fields.get(name, name)]
+                for name in names
+            )
+            for version in versions
+        ),
     )
 
 
