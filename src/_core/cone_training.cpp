@@ -132,12 +132,12 @@ double cone_epoch(double* points, std::size_t nodes, std::size_t dim, const Trai
         const auto [u, v] = shuffled.of[i];
         loss += epoch.attract(u, v);
         const ExcludedList of_u = list_of(below, u), of_v = list_of(above, v);
-        for (std::size_t k = 0; k < settings.negatives; ++k) {
-            if (k % 2 == 0 && nodes > of_u.length)
+        if (nodes > of_u.length)
+            for (std::size_t k = 0; k < settings.below; ++k)
                 loss += epoch.repel(u, NegativeSampler::uniform(of_u, nodes - of_u.length, random));
-            if (k % 2 == 1 && nodes > of_v.length)
+        if (nodes > of_v.length)
+            for (std::size_t k = 0; k < settings.above; ++k)
                 loss += epoch.repel(NegativeSampler::uniform(of_v, nodes - of_v.length, random), v);
-        }
     }
     return loss;
 }

@@ -9,7 +9,7 @@
 namespace poincare {
 
 struct ConeEpochSettings {
-    std::size_t negatives = 0;  // half of them another v, half another u
+    std::size_t below = 0, above = 0;  // negatives of a pair: with another v, with another u
     double rate = 0;
     double k = 0;       // K of the cones
     double margin = 0;  // γ

@@ -1,6 +1,7 @@
 cdef extern from "cone_training.hpp" namespace "poincare" nogil:
     cdef cppclass ConeEpochSettings:
-        size_t negatives
+        size_t below
+        size_t above
         double rate
         double k
         double margin
@@ -23,8 +24,11 @@ def cone_excess(const double[::1] u, const double[::1] v, double k, double[::1] 
 
 
 def cone_epoch(TrainingRun run, TrainingRun turned, double[:, ::1] points, const uint64_t[::1] random,
-               size_t negatives, double rate, double k, double margin):
-    """One epoch in place over the pairs of `run`; `turned` has them the other way round. The sum of the losses."""
+               size_t below, size_t above, double rate, double k, double margin):
+    """One epoch in place over the pairs of `run`; `turned` has them the other way round. The sum of the losses.
+
+    A pair has `below` negatives with another second node, and `above` with another first one.
+    """
     cdef ConeEpochSettings settings
     cdef RandomState state
     cdef double loss
@@ -38,7 +42,8 @@ def cone_epoch(TrainingRun run, TrainingRun turned, double[:, ::1] points, const
         raise ValueError("the random state has four words")
     for i in range(4):
         state.word[i] = random[i]
-    settings.negatives, settings.rate, settings.k, settings.margin = negatives, rate, k, margin
+    settings.below, settings.above = below, above
+    settings.rate, settings.k, settings.margin = rate, k, margin
     with nogil:
         loss = c_cone_epoch(&points[0, 0], run.nodes, points.shape[1], run.pairs, run.excluded, turned.excluded,
                             settings, state)

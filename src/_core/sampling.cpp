@@ -12,13 +12,34 @@ constexpr std::size_t kBetweenPolls = 1 << 16;
 
 }  // namespace
 
+template <typename Visit>
+void ShuffledPairs::each(const TrainingPairs& pairs, InterruptPoll& poll, Visit&& visit) {
+    if (pairs.source != nullptr) {
+        for (std::size_t i = 0; i < pairs.count; ++i) {
+            if (i % kBetweenPolls == 0) poll();
+            visit(Pair{pairs.source[i], pairs.target[i]});
+        }
+        return;
+    }
+    for (std::size_t u = 0; u < pairs.nodes; ++u) {
+        if (u % kBetweenPolls == 0) poll();
+        const std::int32_t* const list = pairs.listed.shifted + pairs.listed.start[u];
+        const std::int32_t node = static_cast<std::int32_t>(u);
+        const std::int32_t length =
+            static_cast<std::int32_t>(pairs.listed.start[u + 1] - pairs.listed.start[u]);
+        for (std::int32_t place = 0; place < length; ++place)
+            if (list[place] + place != node) visit(Pair{node, list[place] + place});
+    }
+}
+
 // Pairs thrown into bins, and then shuffled within each, are shuffled (Rao 1961; Sandelius 1962). Each pair
 // is moved twice, once into one of a few lines in cache and once within it, however many there are.
 ShuffledPairs::ShuffledPairs(const TrainingPairs& pairs, RandomState& random, InterruptPoll& poll)
     : of(pairs.count) {
     const std::size_t bins = std::min(kMostBins, (2 * pairs.count + kInCache - 1) / kInCache);
     if (pairs.count <= kInCache) {
-        for (std::size_t i = 0; i < pairs.count; ++i) of[i] = {pairs.source[i], pairs.target[i]};
+        std::size_t at = 0;
+        each(pairs, poll, [&](const Pair& pair) { of[at++] = pair; });
         shuffle(0, pairs.count, random);
         return;
     }
@@ -41,10 +62,7 @@ std::vector<std::size_t> ShuffledPairs::scatter(const TrainingPairs& pairs, std:
         begin[b + 1] += begin[b];
         next[b] = begin[b];
     }
-    for (std::size_t i = 0; i < pairs.count; ++i) {
-        if (i % kBetweenPolls == 0) poll();
-        of[next[random_below(random, bins)]++] = {pairs.source[i], pairs.target[i]};
-    }
+    each(pairs, poll, [&](const Pair& pair) { of[next[random_below(random, bins)]++] = pair; });
     return begin;
 }
 

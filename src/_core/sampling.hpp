@@ -55,6 +55,9 @@ class ShuffledPairs {
     std::vector<Pair> of;
 
   private:
+    // Calls visit(pair) for each of them, always in the same order.
+    template <typename Visit>
+    static void each(const TrainingPairs& pairs, InterruptPoll& poll, Visit&& visit);
     // Into `bins` of about equal size, each pair into one at random; where they begin, and the end.
     std::vector<std::size_t> scatter(const TrainingPairs& pairs, std::size_t bins, RandomState& random,
                                      InterruptPoll& poll);

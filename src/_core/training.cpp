@@ -211,6 +211,23 @@ double run(const Epoch<Real, Geometry>& epoch, std::size_t begin, std::size_t en
     return run_baseline(epoch, begin, end, random);
 }
 
+// Clears the free lane of every row at the end of an epoch, also of one that an interrupt ends: past the
+// dimension rows are zero.
+template <typename Real>
+class ClearedLane {
+  public:
+    ClearedLane(const Side<Real>& side, std::size_t nodes) : side_(side), nodes_(side.apart() ? 0 : nodes) {}
+    ~ClearedLane() {
+        for (std::size_t i = 0; i < nodes_; ++i) side_.of(static_cast<std::int32_t>(i)) = 0;
+    }
+    ClearedLane(const ClearedLane&) = delete;
+    ClearedLane& operator=(const ClearedLane&) = delete;
+
+  private:
+    Side<Real> side_;
+    std::size_t nodes_;
+};
+
 // What the piece of the pairs that begins at `begin` draws from.
 RandomState state_of_piece(const RandomState& random, std::size_t begin) {
     if (begin == 0) return random;
@@ -233,6 +250,7 @@ double train_on(Real* points, std::size_t nodes, std::size_t dim, std::size_t st
     const ShuffledPairs shuffled(pairs, random, poll);
     const Epoch<Real, Geometry<Real>> epoch{points, stride, shuffled, sampler, settings, Geometry<Real>{side},
                                             poll};
+    const ClearedLane<Real> cleared(side, nodes);
     epoch.template settle_all<kLanes<Real>>(nodes);
     double total = 0;
     std::mutex guard;
@@ -243,8 +261,6 @@ double train_on(Real* points, std::size_t nodes, std::size_t dim, std::size_t st
         const std::lock_guard<std::mutex> hold(guard);
         total += loss;
     });
-    if (last_lane_is_free)
-        for (std::size_t i = 0; i < nodes; ++i) side.of(static_cast<std::int32_t>(i)) = 0;
     return total;
 }
 

@@ -43,10 +43,13 @@ struct IntruderTable {
     std::size_t drawn = 0;  // a pair
 };
 
+// In two arrays; or `source` null, and the pairs are (u, v) for every v ≠ u in the list of u.
 struct TrainingPairs {
     const std::int32_t* source = nullptr;
     const std::int32_t* target = nullptr;
     std::size_t count = 0;
+    ExcludedNodes listed = {};
+    std::size_t nodes = 0;  // that have a list
 };
 
 enum class Manifold { poincare = 0, lorentz = 1, euclidean = 2 };

@@ -11,6 +11,8 @@ cdef extern from "training.hpp" namespace "poincare" nogil:
         const int32_t* source
         const int32_t* target
         size_t count
+        ExcludedNodes listed
+        size_t nodes
     cdef cppclass IntruderTable:
         const int32_t* node
         const int32_t* count
@@ -57,8 +59,27 @@ def alias_table(const double[::1] weight, uint32_t[::1] threshold, int32_t[::1] 
         c_alias_table(&weight[0], n, &threshold[0], &alias[0])
 
 
+cdef int check_lists(const int64_t[::1] start, const int32_t[::1] shifted) except -1:
+    """The list of each node must hold itself, and rise."""
+    cdef int64_t nodes = start.shape[0] - 1, u, last, node, at
+    cdef bint own
+    for u in range(nodes):
+        last, own = -1, False
+        for at in range(start[u], start[u + 1]):
+            node = shifted[at] + at - start[u]
+            if not last < node < nodes:
+                raise ValueError("a list must hold nodes in rising order, each once")
+            own, last = own or node == u, node
+        if not own:
+            raise ValueError("the list of a node must hold the node itself")
+    return 0
+
+
 cdef class TrainingRun:
-    """What epochs work on. Everything is checked here once, so that the loops need not."""
+    """What epochs work on. Everything is checked here once, so that the loops need not.
+
+    Without `source` and `target` the pairs are (u, v) for every other node v in the list of u.
+    """
 
     cdef const int32_t[::1] source
     cdef const int32_t[::1] target
@@ -76,6 +97,12 @@ cdef class TrainingRun:
                  const int64_t[::1] start, const int32_t[::1] shifted, const uint32_t[::1] threshold,
                  const int32_t[::1] alias):
         cdef Py_ssize_t i
+        cdef bint listed = False
+        if source is None or target is None:
+            if source is not None or target is not None or start is None:
+                raise ValueError("source and target must both be given, or lists without them")
+            source = target = _np.empty(0, _np.int32)
+            listed = True
         if source.shape[0] != target.shape[0]:
             raise ValueError("source and target must be equally long")
         for i in range(source.shape[0]):
@@ -88,6 +115,8 @@ cdef class TrainingRun:
             for i in range(<Py_ssize_t>nodes):
                 if not 0 < start[i + 1] - start[i] <= <int64_t>nodes:
                     raise ValueError("every list of excluded nodes must hold from one to all nodes")
+            if listed:
+                check_lists(start, shifted)
         if threshold is not None and not threshold.shape[0] == alias.shape[0] == <Py_ssize_t>nodes:
             raise ValueError("threshold and alias must have an entry a node")
         if threshold is not None:
@@ -103,6 +132,10 @@ cdef class TrainingRun:
         self.excluded.shifted = &shifted[0] if start is not None else NULL
         self.weights.threshold = &threshold[0] if threshold is not None and nodes else NULL
         self.weights.alias = &alias[0] if threshold is not None and nodes else NULL
+        if listed:
+            self.pairs.count = <size_t>(shifted.shape[0] - <Py_ssize_t>nodes)
+            self.pairs.listed = self.excluded
+            self.pairs.nodes = nodes
         self.nodes = nodes
 
     cdef int check_points(self, Py_ssize_t rows, Py_ssize_t columns, bint single) except -1:

@@ -349,3 +349,29 @@ def test_numbered_pairs():
     assert start.tolist() == [0, 1, 4, 6]
     assert shifted.tolist() == [0, 0, 0, 0, 0, 1]
     assert pairs.reversed().related[0].tolist() == [0, 2]
+    assert [ends.tolist() for ends in pairs.as_arrays()] == [[1, 1, 1, 2], [0, 0, 2, 0]]
+    assert len(pairs) == 4
+    assert pairs.given[0] is not None
+    once = NumberedPairs(np.array([("c", "a"), ("b", "c"), ("b", "a")]))
+    assert once.given == (None, None)
+    assert [ends.tolist() for ends in once.as_arrays()] == [[1, 1, 2], [0, 2, 0]]
+    assert len(once) == len(once.reversed()) == 3
+    assert [ends.tolist() for ends in once.reversed().as_arrays()] == [[0, 0, 2], [1, 2, 1]]
+
+
+@each_fit
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("exclude", [False, True])
+def test_the_order_of_the_pairs_does_not_count(fit, twice, exclude):
+    pairs = closure_of(TREE)
+    pairs += pairs[3:9] if twice else []
+    one, first = fit(pairs, dim=3, epochs=4, exclude_related=exclude)
+    two, second = fit(pairs[::-1], dim=3, epochs=4, exclude_related=exclude)
+    assert first == second
+    assert np.array_equal(rows(one), rows(two))
+
+
+@pytest.mark.parametrize("edges", [[(1, 2), (2, 3), (3, 3)], np.array([(1, 2), (2, 3), (3, 3)])])
+def test_a_pair_of_one_node_is_refused_with_its_place(edges):
+    with pytest.raises(ValueError, match="node 3 is paired with itself at position 2"):
+        fit_poincare_embeddings(edges)

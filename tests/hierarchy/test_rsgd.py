@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import signal
+import subprocess
+import sys
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -197,18 +201,49 @@ def test_loss_falls_on_a_tree():
     assert report.final_loss < 0.2 * report.losses[0]
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs POSIX timers to interrupt itself")
-def test_interrupt_is_answered_between_epochs():
+@contextmanager
+def interrupted_after(seconds):
     def interrupt(signum, frame):
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
-        started = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         with pytest.raises(KeyboardInterrupt):
-            fit_poincare_embeddings(EDGES, epochs=10**7)
-        assert time.perf_counter() - started < 5
+            yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+needs_timers = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="needs POSIX timers to interrupt itself"
+)
+
+
+@needs_timers
+def test_interrupt_is_answered_between_epochs():
+    started = time.perf_counter()
+    with interrupted_after(0.2):
+        fit_poincare_embeddings(EDGES, epochs=10**7)
+    assert time.perf_counter() - started < 5
+
+
+FRESH = """
+import hashlib
+import numpy as np
+from poincare_memory import fit_poincare_embeddings
+edges = np.stack([np.arange(1, 300), np.arange(1, 300) // 10], 1)
+points, _ = fit_poincare_embeddings(edges, dim=5, epochs=3, n_threads=1)
+print(hashlib.sha256(np.stack(list(points.values())).tobytes()).hexdigest())
+"""
+
+
+@needs_timers
+def test_a_fit_after_an_interrupted_one_is_that_of_a_fresh_process():
+    edges = np.stack([np.arange(1, 200_000), np.arange(1, 200_000) // 10], 1)
+    with interrupted_after(0.3):  # in the middle of an epoch: one of these takes longer
+        fit_poincare_embeddings(edges, epochs=1000, negatives=200, n_threads=1)
+    points, _ = fit_poincare_embeddings(edges[:299], dim=5, epochs=3, n_threads=1)
+    fresh = subprocess.run([sys.executable, "-c", FRESH], capture_output=True, text=True, check=True)
+    assert fresh.stdout.strip() == hashlib.sha256(np.stack(list(points.values())).tobytes()).hexdigest()

@@ -78,7 +78,9 @@ def test_epochs_stay_where_cones_are(rate):
     rows = np.zeros((15, 3))
     loss = 0.0
     for epoch in range(30):
-        loss = _kernels.cone_epoch(*runs(TREE, 15), rows, np.full(4, epoch + 1, np.uint64), 4, rate, K, 0.05)
+        loss = _kernels.cone_epoch(
+            *runs(TREE, 15), rows, np.full(4, epoch + 1, np.uint64), 2, 2, rate, K, 0.05
+        )
         norms = np.linalg.norm(rows, axis=1)
         assert norms.min() >= LEAST
         assert norms.max() <= 1 - _kernels.BALL_EPS_FLOAT64 + 1e-15
@@ -90,7 +92,7 @@ def test_a_small_step_lowers_the_loss_of_a_pair():
     for _ in range(50):
         rows = points(rng, 2, 3, high=0.8)
         before = excess(rows[0], rows[1])[0]
-        loss = _kernels.cone_epoch(*runs([(0, 1)], 2), rows, np.ones(4, np.uint64), 4, 1e-4, K, 0.05)
+        loss = _kernels.cone_epoch(*runs([(0, 1)], 2), rows, np.ones(4, np.uint64), 2, 2, 1e-4, K, 0.05)
         assert loss == pytest.approx(max(before, 0), abs=1e-12)
         if before > 1e-3:
             assert excess(rows[0], rows[1])[0] < before
@@ -108,6 +110,6 @@ def test_what_would_leave_the_arrays_is_refused():
         ((pair, turned, np.zeros((2, 2)), words[:3]), "four words"),
     ]:
         with pytest.raises(ValueError, match=says):
-            _kernels.cone_epoch(*arguments, 2, 0.1, K, 0.1)
+            _kernels.cone_epoch(*arguments, 1, 1, 0.1, K, 0.1)
     with pytest.raises(ValueError, match="equally long"):
         _kernels.cone_excess(np.ones(2), np.ones(3), K, np.ones(2), np.ones(2))

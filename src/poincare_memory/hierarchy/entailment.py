@@ -138,11 +138,13 @@ def _learn_cones(
     fit.done, fit.options.epochs = [], epochs
     fit.options.lr = fit.options.lr_end = rate
     fit.options.burn_in = 0
+    negatives = fit.options.negatives
+    sides = (negatives + 1) // 2, negatives // 2
     started = time.perf_counter()
     with metered(progress, epochs, "training", "epoch") as meter:
         for epoch in range(epochs):
             words = fit.words(_WARM_EPOCHS + epoch)
-            loss = _kernels.cone_epoch(run, turned, rows, words, fit.options.negatives, rate, K, margin)
+            loss = _kernels.cone_epoch(run, turned, rows, words, *sides, rate, K, margin)
             fit.done.append(loss / len(fit.pairs))
             fit.seconds = time.perf_counter() - started
             fit.rows[:, : fit.options.dim] = rows
@@ -154,7 +156,7 @@ def _learn_cones(
 
 
 def _run(pairs: NumberedPairs[N]) -> _kernels.TrainingRun:
-    return _kernels.TrainingRun(len(pairs.nodes), pairs.source, pairs.target, *pairs.excluded(), None, None)
+    return _kernels.TrainingRun(len(pairs.nodes), *pairs.given, *pairs.excluded(), None, None)
 
 
 def _away_from_origin(points: FloatArray, K: float) -> FloatArray:

@@ -276,9 +276,10 @@ class Fit(Generic[N]):
     def _run(self) -> _kernels.TrainingRun:
         options, pairs = self.options, self.pairs
         excluded = pairs.excluded() if options.exclude_related else (None, None)
+        given = pairs.given if options.exclude_related else pairs.as_arrays()
         drawn = "degree" in (options.sampler, options.burn_in_sampler)
         weights = pairs.degree_weights() if drawn else (None, None)
-        return _kernels.TrainingRun(len(pairs.nodes), pairs.source, pairs.target, *excluded, *weights)
+        return _kernels.TrainingRun(len(pairs.nodes), *given, *excluded, *weights)
 
     def _intruders(self, epoch: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         query, start, related = self.pairs.related

@@ -197,7 +197,8 @@ def cone_link_scores(
     numbered: NumberedPairs[N] = NumberedPairs(split.closure)
     number = {node: i for i, node in enumerate(numbered.nodes)}
     rows = np.stack([np.asarray(points[node], np.float64) for node in numbered.nodes])
-    links = np.sort(numbered.source.astype(np.int64) * len(rows) + numbered.target)
+    source, target = numbered.as_arrays()
+    links = np.sort(source.astype(np.int64) * len(rows) + target)
     rng = np.random.default_rng(integer("seed", seed, least=0))
 
     def energies(pairs: list[tuple[N, N]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

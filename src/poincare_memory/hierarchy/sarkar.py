@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from array import array
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, cast, overload
 
@@ -54,6 +55,7 @@ _PRECISE_SAFE_RADIUS = (
     48.0  # double-double keeps distances there as float64 does at its safe radius: to 4e-11
 )
 _PRECISE_EPS = 2.0**-104
+_BLOCK = 1 << 14  # rows
 
 
 def max_safe_depth(ball: PoincareBall, tau: float, dtype: npt.DTypeLike = np.float64) -> float:
@@ -213,13 +215,16 @@ def sarkar_layout(
     lengths = edge_lengths(edge_length, children, unit)
     origin = _joined(children, roots) if forest and root is None else _origin(children, roots, root)
     place, child_count, length = _breadth_first(children, origin, lengths, unit)
+    nodes = [node for node in _families(children, origin) if not isinstance(node, _VirtualRoot)]
+    rows = [place[node] for node in nodes]
+    del children, place  # as large as the points; they are let go before these are made
 
     places = len(child_count)
     direction, radius = np.empty((places, columns)), np.empty(places)
     low = np.empty((places, columns)) if precision == "double-double" else None
     _kernels.sarkar_polar(
-        np.array(child_count, dtype=np.int64),
-        np.array(length, dtype=np.float64),
+        child_count,
+        length,
         word,
         ITERATIONS,
         direction,
@@ -227,15 +232,26 @@ def sarkar_layout(
         threads,
         low,
     )
-    nodes = [node for node in _families(children, origin) if not isinstance(node, _VirtualRoot)]
-    rows = [place[node] for node in nodes]
     if low is not None:
         radius /= space.sqrt_c
         _warn_beyond_precise_radius(space, float(radius.max()))
         return PreciseLayout(nodes, direction[rows], low[rows], radius[rows], space.c)
     _warn_beyond_safe_radius(space, radius / space.sqrt_c)
-    points = polar_to_ball(direction, radius, 1.0) / space.sqrt_c
-    return dict(zip(nodes, points[rows], strict=True))
+    points = _ball_points(direction, radius, space.sqrt_c)
+    if lengths:  # nodes may share a place, but no array
+        return dict(zip(nodes, points[rows], strict=True))
+    return dict(zip(nodes, map(points.__getitem__, rows), strict=True))
+
+
+def _ball_points(
+    direction: npt.NDArray[np.float64], radius: npt.NDArray[np.float64], sqrt_c: float
+) -> npt.NDArray[np.float64]:
+    """Points in the place of their directions; radii are those of curvature 1."""
+    for first in range(0, len(direction), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        direction[part] = polar_to_ball(direction[part], radius[part], 1.0)
+        direction[part] /= sqrt_c
+    return direction
 
 
 class _VirtualRoot:
@@ -312,14 +328,14 @@ def _is_reversed(edge: object, edges: set[tuple[N, N]]) -> bool:
 
 def _breadth_first(
     children: Mapping[N, Sequence[N]], root: N, lengths: Mapping[tuple[N, N], float], unit: float
-) -> tuple[dict[N, int], list[int], list[float]]:
+) -> tuple[dict[N, int], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Places in breadth-first order: the place of every node, and children and edge length of every place.
 
     Nodes joined by edges of length 0 share a place, and its children are all of theirs.
     """
     place: dict[N, int] = {}
-    child_count: list[int] = []
-    first_nodes, length = [root], [unit]
+    child_count, length = array("q"), array("d", [unit])
+    first_nodes = [root]
     for number, first in enumerate(first_nodes):
         placed_before = len(first_nodes)
         together = [first]
@@ -333,7 +349,7 @@ def _breadth_first(
                     first_nodes.append(child)
                     length.append(edge)
         child_count.append(len(first_nodes) - placed_before)
-    return place, child_count, length
+    return place, np.frombuffer(child_count, np.int64), np.frombuffer(length, np.float64)
 
 
 def _families(children: Mapping[N, Sequence[N]], root: N) -> list[N]:
