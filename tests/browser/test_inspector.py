@@ -295,8 +295,22 @@ def test_the_policy_stops_a_script_that_got_in(show) -> None:
 def test_an_empty_memory(show) -> None:
     page = show(Memory())
     assert "empty" in page.find("#details").text
-    for tab in ("table", "tree"):
+    assert page.find("#nothing").is_displayed()
+    for tab, host in (("table", "#table"), ("tree", "#tree")):
         page.click(f"#tab-{tab}")
+        assert page.texts(f"{host} .nothing") == ["No memories yet"]
+
+
+def test_what_no_memory_matches(demo) -> None:
+    page = demo
+    page.type("#filter", "no such words")
+    page.settle()
+    for tab, host in (("table", "#table"), ("tree", "#tree")):
+        page.click(f"#tab-{tab}")
+        assert page.texts(f"{host} .nothing") == ["No memory matches"]
+    page.type("#filter", "hamstring")
+    page.settle()
+    assert page.texts("#tree .nothing") == []
 
 
 def test_extreme_times(show) -> None:

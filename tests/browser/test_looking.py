@@ -316,6 +316,7 @@ def test_fingers_drag_and_spread(demo: Page) -> None:
     touch(page, "touchEnd")
     page.settle()
     assert page.find("#details .text").text == node["text"]  # a tap selects
+    assert page.find("#tip strong").text == node["text"]  # and says so where it was
 
 
 def test_the_hits_of_a_query_are_marked(show: Callable[..., Page]) -> None:
@@ -346,6 +347,55 @@ def test_the_hits_of_a_query_are_marked(show: Callable[..., Page]) -> None:
     page.click("th[data-key=score] button")
     shown = page.texts("tbody tr[data-row] td:first-child")
     assert shown[:2] == [result.text for result in expected]
+
+
+CLUTTER = """
+import {{ {name} }} from "./{module}.js";
+const view = (xs, ys) => ({{ sx: xs, sy: ys, width: 800, height: 600 }});
+const stateOf = (count, hits) => ({{
+  model: {{ count, hits, hitOf: new Map(), texts: Array.from({{ length: count }}, (_, i) => `memory ${{i}} of many`) }},
+  marks: null, selected: -1, isShown: () => true, isMatch: () => true,
+}});
+"""
+
+
+def test_names_cover_neither_discs_nor_each_other(asking: Callable[..., Any]) -> None:
+    ask = asking(
+        CLUTTER.format(name="placeLabels", module="labels")
+        + """const context = document.createElement("canvas").getContext("2d");
+        window.ask = (xs, ys, radii) => {
+          const labels = placeLabels(context, stateOf(xs.length, []), view(xs, ys), radii, []);
+          return labels.map(({ text, x, y }) => [x, y - 7.5, x + context.measureText(text).width, y + 7.5]);
+        };"""
+    )
+    rng = np.random.default_rng(4)
+    xs, ys = rng.uniform(0, 800, 500), rng.uniform(0, 600, 500)
+    radii = rng.uniform(2.6, 9, 500)
+    boxes = ask(xs.tolist(), ys.tolist(), radii.tolist())
+    assert len(boxes) > 5
+    for i, (left, top, right, bottom) in enumerate(boxes):
+        assert left >= 0 and top >= 0 and right <= 800 and bottom <= 600
+        assert all(
+            right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+            for other in boxes[:i]
+        )
+        inside = (xs + radii > left) & (xs - radii < right) & (ys + radii > top) & (ys - radii < bottom)
+        assert not inside.any()
+
+
+def test_ranks_do_not_cover_each_other(asking: Callable[..., Any]) -> None:
+    ask = asking(
+        CLUTTER.format(name="Overlay", module="overlay")
+        + """window.ask = (xs, ys) => {
+          const state = stateOf(xs.length, xs.map((_, row) => ({ row, rank: row + 1 })));
+          return new Overlay(null, state, view(xs, ys), { radii: xs.map(() => 5) }).badges();
+        };"""
+    )
+    badges = ask([100, 100, 104, 300], [100, 100, 103, 100])
+    assert [badge["rank"] for badge in badges] == [1, 2, 3, 4]
+    places = [complex(badge["x"], badge["y"]) for badge in badges]
+    assert min(abs(a - b) for i, a in enumerate(places) for b in places[:i]) >= 17
+    assert abs(places[0] - (100 + 100j)) < 20 and abs(places[3] - (300 + 100j)) < 20
 
 
 def test_a_sample_says_so(show: Callable[..., Page]) -> None:

@@ -10,6 +10,10 @@ const CHILDREN_SHOWN = 40;
 const PATH_SHOWN = 12; // of a longer path, its beginning and its end
 const PATH_BEGINNING = 3;
 const LEVELS_SHOWN = 16;
+const EMPTY = [
+  ["text", "This memory is empty."],
+  ["hint", "mem.add(\"…\") writes the first memory, poincare-memory add FILE TEXT does so from a shell; then write this page anew."],
+];
 
 export class Details {
   constructor(host, state, centre) {
@@ -134,7 +138,7 @@ export class Details {
 
   overview() {
     const { model, weights } = this.state;
-    if (!model.count) return [element("p", { class: "text" }, "This memory is empty.")];
+    if (!model.count) return EMPTY.map(([kind, words]) => element("p", { class: kind }, words));
     let mean = 0;
     for (const weight of weights) mean += weight / model.count;
     return [

@@ -1,9 +1,9 @@
 // The disk: one canvas for the memories, one above it for what is selected, pointed at or found.
 
-import { drawLabels, placeLabels } from "./labels.js";
+import { boxAround, drawLabels, placeLabels } from "./labels.js";
 import { Gestures } from "./gestures.js";
 import { Lookup } from "./lookup.js";
-import { Overlay } from "./overlay.js";
+import { BADGE, Overlay } from "./overlay.js";
 import { Scene } from "./scene.js";
 import { View } from "./view.js";
 import { element, formatWeight, oneLine } from "./format.js";
@@ -27,6 +27,7 @@ export class Disk {
     this.lookupIsFresh = false;
     this.showLabels = false;
     this.moving = false;
+    this.touched = -1; // selected with a finger, which points at nothing when it is gone
     this.journey = 0;
     this.frame = 0;
     this.listen();
@@ -79,7 +80,8 @@ export class Disk {
     this.frame = 0;
     this.scene.draw(this.moving);
     this.lookupIsFresh = false;
-    if (this.showLabels) drawLabels(this.scene.context, this.labels(), this.state);
+    this.overlay.labels = this.showLabels ? this.labels() : [];
+    drawLabels(this.scene.context, this.overlay.labels, this.state);
     this.drawOverlay();
   }
 
@@ -91,6 +93,7 @@ export class Disk {
       top: corner.offsetTop,
       bottom: corner.offsetTop + corner.offsetHeight,
     }));
+    taken.push(...this.overlay.badges().map(({ x, y }) => boxAround(x, y, BADGE)));
     return placeLabels(this.scene.context, this.state, this.view, this.scene.radii, taken);
   }
 
@@ -101,7 +104,7 @@ export class Disk {
 
   placeTip() {
     const { state, tip, view } = this;
-    const row = state.pointed;
+    const row = state.pointed < 0 && this.touched === state.selected ? this.touched : state.pointed;
     const shown = row >= 0 && !this.moving && this.isVisible;
     tip.hidden = !shown;
     if (!shown) return;

@@ -16,7 +16,7 @@ export class Dots {
     this.pixels.fill(0);
   }
 
-  // One square of `side` device pixels for each of `rows`, centred on its place on screen.
+  // One dot of `side` device pixels across for each of `rows`, centred on its place on screen.
   add(rows, xs, ys, radii, largest, ratio, colour, alpha) {
     const { pixels } = this;
     const { width, height } = this.canvas;
@@ -26,9 +26,10 @@ export class Dots {
       const side = Math.max(1, Math.round(1.8 * radii[i] * ratio));
       const left = Math.round(xs[i] * ratio - side / 2), top = Math.round(ys[i] * ratio - side / 2);
       if (!(left >= 0 && top >= 0 && left + side <= width && top + side <= height)) continue;
-      for (let line = top; line < top + side; line++) {
-        const start = line * width + left;
-        for (let place = start; place < start + side; place++) pixels[place] = value;
+      for (let line = 0; line < side; line++) {
+        const cut = side > 3 && (line === 0 || line === side - 1) ? 1 : 0; // corners
+        const start = (top + line) * width + left + cut, end = start + side - 2 * cut;
+        for (let place = start; place < end; place++) pixels[place] = value;
       }
     }
   }

@@ -32,6 +32,11 @@ export function oneLine(text, length) {
   return characters.length <= length ? line : `${characters.slice(0, length - 1).join("").trimEnd()}…`;
 }
 
+// What stands where no memory is to be listed.
+export function nothingIn(state) {
+  return state.model.count ? "No memory matches" : "No memories yet";
+}
+
 const SPANS = [
   ["year", 31_557_600_000],
   ["day", 86_400_000],

@@ -4,6 +4,7 @@ import { childrenOf } from "./model.js";
 
 const CLICK_RANGE = 4; // pixels; further is a drag
 const TOUCH_RANGE = 16; // a finger is wider than a pointer
+const WHEEL_REST = 140; // milliseconds after which a wheel has stopped
 const KEY_STEP = 0.12; // of the disk's radius
 const KEY_ZOOM = 1.25;
 
@@ -31,6 +32,7 @@ export class Gestures {
   }
 
   press(event) {
+    clearTimeout(this.turning);
     const [x, y] = this.position(event);
     this.disk.interrupt();
     if (event.isTrusted) this.canvas.setPointerCapture(event.pointerId); // a script's event has no pointer to capture
@@ -73,7 +75,9 @@ export class Gestures {
     this.disk.stopMoving();
     if (this.hasMoved || event.type === "pointercancel") return;
     const [x, y] = this.position(event);
-    this.state.select(event.pointerType === "touch" ? this.disk.rowUnder(x, y, TOUCH_RANGE) : this.disk.rowUnder(x, y));
+    if (event.pointerType === "touch") this.disk.touched = this.disk.rowUnder(x, y, TOUCH_RANGE);
+    this.state.select(event.pointerType === "touch" ? this.disk.touched : this.disk.rowUnder(x, y));
+    this.disk.drawOverlay();
   }
 
   leave() {
@@ -85,6 +89,9 @@ export class Gestures {
     const [x, y] = this.position(event);
     const lines = event.deltaMode === 1 ? 30 : 1;
     this.disk.interrupt();
+    this.disk.startMoving();
+    clearTimeout(this.turning);
+    this.turning = setTimeout(() => this.disk.stopMoving(), WHEEL_REST);
     this.view.zoom(Math.exp(-event.deltaY * lines * 0.0015), x, y);
     this.disk.redraw();
   }

@@ -6,27 +6,34 @@ import { styleColour } from "./palette.js";
 const FONT = "12px system-ui, sans-serif";
 const HEIGHT = 15;
 const MOST = 160;
+const OBSTACLES = 4000;
+const CELL = 48; // pixels
 const LENGTH = 34;
 const ROOM_FOR_RANK = 9; // beside a hit
 const LENGTH_ON_PHONES = 20;
+const HALO = 3.5;
+// Each text runs in its own direction, so that an ellipsis stands where it ends.
+const ISOLATE = "\u2068", END_OF_ISOLATE = "\u2069";
 
 // Which memories get a name, and where: a list of { row, text, x, y }, y the middle of the line.
 // `taken` are boxes (left, right, top, bottom) in which nothing may be written.
 export function placeLabels(context, state, view, radii, taken) {
   const { model } = state;
   const { sx, sy, width, height } = view;
-  const boxes = [...taken];
-  for (const i of obstacles(state, view, radii)) boxes.push(boxAround(sx[i], sy[i], radii[i]));
+  const boxes = new Boxes(width, height);
+  for (const box of taken) boxes.add(box);
+  for (const i of obstacles(state, view, radii)) boxes.add(boxAround(sx[i], sy[i], radii[i]));
   context.font = FONT;
   const labels = [];
   for (const row of byImportance(state, view, radii)) {
     if (labels.length === MOST) break;
-    const text = oneLine(model.texts[row], width < 500 ? LENGTH_ON_PHONES : LENGTH);
-    if (!text) continue;
+    const words = oneLine(model.texts[row], width < 500 ? LENGTH_ON_PHONES : LENGTH);
+    if (!words) continue;
+    const text = `${ISOLATE}${words}${END_OF_ISOLATE}`;
     const reach = radii[row] + (model.hitOf.has(row) ? ROOM_FOR_RANK : 0);
     const box = freePlace(sx[row], sy[row], reach, context.measureText(text).width, boxes, width, height);
     if (!box) continue;
-    boxes.push(box);
+    boxes.add(box);
     labels.push({ row, text, x: box.left, y: (box.top + box.bottom) / 2 });
   }
   return labels;
@@ -35,7 +42,7 @@ export function placeLabels(context, state, view, radii, taken) {
 export function drawLabels(context, labels, state) {
   context.font = FONT;
   context.textBaseline = "middle";
-  context.lineWidth = 3.5;
+  context.lineWidth = HALO;
   context.lineJoin = "round";
   context.strokeStyle = styleColour("disk");
   context.fillStyle = styleColour("ink");
@@ -47,9 +54,23 @@ export function drawLabels(context, labels, state) {
   context.globalAlpha = 1;
 }
 
+// Cuts the names out of what is drawn above them.
+export function uncoverLabels(context, labels) {
+  context.font = FONT;
+  context.textBaseline = "middle";
+  context.lineWidth = HALO;
+  context.lineJoin = "round";
+  context.globalCompositeOperation = "destination-out";
+  for (const { text, x, y } of labels) {
+    context.strokeText(text, x, y);
+    context.fillText(text, x, y);
+  }
+  context.globalCompositeOperation = "source-over";
+}
+
 function obstacles(state, view, radii) {
   const found = [];
-  for (let i = 0; i < state.model.count && found.length < 400; i++) {
+  for (let i = 0; i < state.model.count && found.length < OBSTACLES; i++) {
     if (radii[i] > 2.5 && onScreen(view, i) && state.isShown(i)) found.push(i);
   }
   return found;
@@ -71,7 +92,7 @@ function onScreen(view, i) {
   return view.sx[i] >= 0 && view.sx[i] <= view.width && view.sy[i] >= 0 && view.sy[i] <= view.height;
 }
 
-function boxAround(x, y, r) {
+export function boxAround(x, y, r) {
   return { left: x - r, right: x + r, top: y - r, bottom: y + r };
 }
 
@@ -84,11 +105,39 @@ function freePlace(x, y, r, length, boxes, width, height) {
   for (const [startX, middle] of places) {
     const box = { left: startX, right: startX + length, top: middle - HEIGHT / 2, bottom: middle + HEIGHT / 2 };
     const inside = box.left >= 2 && box.right <= width - 2 && box.top >= 2 && box.bottom <= height - 2;
-    if (inside && !boxes.some((other) => overlap(box, other))) return box;
+    if (inside && !boxes.meets(box)) return box;
   }
   return null;
 }
 
 function overlap(a, b) {
   return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+// What is taken, by the cells of a grid: a look at a place asks its own cells.
+class Boxes {
+  constructor(width, height) {
+    this.columns = Math.ceil(width / CELL) + 1;
+    this.rows = Math.ceil(height / CELL) + 1;
+    this.cells = Array.from({ length: this.columns * this.rows }, () => []);
+  }
+
+  add(box) {
+    for (const cell of this.cellsOf(box)) cell.push(box);
+  }
+
+  meets(box) {
+    return this.cellsOf(box).some((cell) => cell.some((other) => overlap(box, other)));
+  }
+
+  cellsOf({ left, right, top, bottom }) {
+    const found = [];
+    const within = (value, count) => Math.max(0, Math.min(count - 1, Math.floor(value / CELL)));
+    for (let row = within(top, this.rows); row <= within(bottom, this.rows); row++) {
+      for (let column = within(left, this.columns); column <= within(right, this.columns); column++) {
+        found.push(this.cells[row * this.columns + column]);
+      }
+    }
+    return found;
+  }
 }

@@ -15,7 +15,7 @@ import { Timeline } from "./timeline.js";
 import { Times } from "./times.js";
 import { Tree } from "./tree.js";
 
-const LABELS_AT_FIRST = 80;
+const LABELS_AT_FIRST = 3000; // beyond, the crowd is the picture
 const ZOOM = 1.4;
 
 const find = (id) => document.getElementById(id);
@@ -54,6 +54,7 @@ function describe(model) {
     `${config.layout} layout`,
   ];
   find("facts").textContent = facts.join("  ·  ");
+  find("nothing").hidden = model.count > 0;
   if (!sampled) return;
   find("sampled").hidden = false;
   find("sampled").textContent =

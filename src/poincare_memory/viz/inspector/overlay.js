@@ -2,18 +2,22 @@
 
 import { coneEnds, halfAperture } from "./cone.js";
 import { moved } from "./geometry.js";
+import { uncoverLabels } from "./labels.js";
 import { ancestorsOf, childrenOf } from "./model.js";
 import { styleColour } from "./palette.js";
 import { continueGeodesic, traceGeodesic } from "./paths.js";
 
 const FAMILY = 500; // children whose edges are lit up
 const FARTHEST_APEX = 1 - 1e-9; // beyond it a cone is smaller than any pixel
-const BADGE = 8.5; // radius of the disc with a hit's rank
+export const BADGE = 8.5; // radius of the disc with a hit's rank
+const D = Math.SQRT1_2;
+const SIDES = [[D, -D], [-D, -D], [D, D], [-D, D], [1.4, 0], [-1.4, 0], [0, -1.4], [0, 1.4]];
 
 export class Overlay {
   constructor(canvas, state, view, scene) {
     Object.assign(this, { canvas, state, view, scene });
     this.showCone = true;
+    this.labels = []; // on the canvas below
   }
 
   draw() {
@@ -26,6 +30,7 @@ export class Overlay {
 
   drawOn(context) {
     this.drawLines(context, (rows) => this.uncover(context, rows));
+    if (this.state.selected >= 0 || this.state.pointed >= 0) uncoverLabels(context, this.labels);
     this.drawRings(context);
   }
 
@@ -135,12 +140,8 @@ export class Overlay {
     context.font = "600 10.5px system-ui, sans-serif";
     context.textAlign = "center";
     context.textBaseline = "middle";
-    for (let rank = state.model.hits.length; rank >= 1; rank--) {
-      const { row } = state.model.hits[rank - 1];
-      if (!state.isShown(row)) continue;
+    for (const { row, rank, x, y } of this.badges().reverse()) {
       this.ring(context, row, colour, 2.25);
-      const shift = (scene.radii[row] + 3) * Math.SQRT1_2 + BADGE * 0.6;
-      const x = view.sx[row] + shift, y = view.sy[row] - shift;
       context.beginPath();
       context.arc(x, y, rank > 99 ? BADGE + 2 : BADGE, 0, 2 * Math.PI);
       context.fillStyle = colour;
@@ -149,5 +150,19 @@ export class Overlay {
       context.fillText(String(rank), x, y + 0.5);
     }
     context.textAlign = "start";
+  }
+
+  // Where the ranks stand: above and right of a disc, or on the first side that no better one has taken.
+  badges() {
+    const { state, view, scene } = this;
+    const placed = [];
+    for (const { row, rank } of state.model.hits) {
+      if (!state.isShown(row)) continue;
+      const reach = scene.radii[row] + 3 + BADGE * 0.6;
+      const places = SIDES.map(([dx, dy]) => ({ row, rank, x: view.sx[row] + dx * reach, y: view.sy[row] + dy * reach }));
+      const isFree = (place) => placed.every((other) => Math.hypot(place.x - other.x, place.y - other.y) >= 2 * BADGE);
+      placed.push(places.find(isFree) ?? places[0]);
+    }
+    return placed;
   }
 }

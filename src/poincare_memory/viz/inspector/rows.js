@@ -3,9 +3,10 @@
 const SPARE = 8;
 
 export class VirtualRows {
-  // `build(index)` makes the element of a row; `spacer(height)` one that takes the room of those left out.
-  constructor(scroller, body, rowHeight, build, spacer) {
-    Object.assign(this, { scroller, body, rowHeight, build, spacer });
+  // `build(index)` makes the element of a row; `spacer(height)` one that takes the room of those left out, and
+  // `nothing()` what is there where no row is.
+  constructor(scroller, body, rowHeight, build, spacer, nothing) {
+    Object.assign(this, { scroller, body, rowHeight, build, spacer, nothing });
     this.count = 0;
     this.frame = 0;
     scroller.addEventListener("scroll", () => this.later(), { passive: true });
@@ -26,6 +27,10 @@ export class VirtualRows {
     this.frame = 0;
     const { scroller, rowHeight, count } = this;
     if (!scroller.clientHeight) return;
+    if (!count) {
+      this.body.replaceChildren(this.nothing());
+      return;
+    }
     const top = Math.max(0, scroller.scrollTop - this.headHeight());
     const first = Math.max(0, Math.min(count, Math.floor(top / rowHeight)) - SPARE);
     const last = Math.min(count, Math.ceil((top + scroller.clientHeight) / rowHeight) + SPARE);

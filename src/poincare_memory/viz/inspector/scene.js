@@ -8,6 +8,7 @@ import { styleColour } from "./palette.js";
 const FADES = 8; // steps of opacity
 const LINES_A_STROKE = 400;
 const CROWD = 3000; // above it, small memories are dots and fewer edges are drawn
+const MANY = 800; // above it, they are dots while something moves
 const LARGEST_DOT = 2.6;
 const RINGS = 9;
 const LARGEST_STANDING = 3; // how much larger the root of a crowd is drawn
@@ -86,10 +87,10 @@ export class Scene {
     this.ratio = ratio;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(height * ratio);
-    if (this.state.model.count > CROWD) this.dots.resize(this.canvas.width, this.canvas.height);
+    if (this.state.model.count > MANY) this.dots.resize(this.canvas.width, this.canvas.height);
   }
 
-  // `hurried` while something moves: fewer edges.
+  // `hurried` while something moves: fewer edges, more dots.
   draw(hurried) {
     const { context, view } = this;
     view.update();
@@ -98,7 +99,7 @@ export class Scene {
     this.drawDisk(context);
     this.measure();
     this.drawEdges(context, this.isCrowded ? (hurried ? 1200 : 8000) : Infinity);
-    this.hasDots = this.isCrowded;
+    this.hasDots = this.isCrowded || (hurried && this.shownCount > MANY);
     if (this.hasDots) this.drawDots();
     this.drawMemories(context);
   }

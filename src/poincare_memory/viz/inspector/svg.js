@@ -98,9 +98,10 @@ function short(value) {
   return Number(value.toFixed(2));
 }
 
-// Neither markup nor characters that XML forbids.
+// Neither markup nor characters that XML forbids, nor the marks around a name, which some programs draw as boxes.
 function escaped(text) {
   return (text.toWellFormed?.() ?? text)
+    .replace(/[\u2068\u2069]/g, "")
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
     .replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }

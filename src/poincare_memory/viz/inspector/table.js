@@ -1,6 +1,6 @@
 // All memories as a table: sortable, filtered, only the rows on screen in the page.
 
-import { element, formatMoment, formatWeight, oneLine } from "./format.js";
+import { element, formatMoment, formatWeight, nothingIn, oneLine } from "./format.js";
 import { VirtualRows } from "./rows.js";
 
 const ROW_HEIGHT = 34;
@@ -29,19 +29,21 @@ export class Table {
   constructor(host, state) {
     this.state = state;
     this.host = host;
-    this.columns = state.model.hits.length ? [COLUMNS[0], SCORE, ...COLUMNS.slice(1)] : COLUMNS;
+    const columns = state.model.hits.length ? [COLUMNS[0], SCORE, ...COLUMNS.slice(1)] : COLUMNS;
+    const hasMeta = state.model.metas.some((meta) => Object.keys(meta).length > 0);
+    this.columns = columns.filter((column) => hasMeta || column.key !== "meta");
     this.sortKey = null;
     this.falling = false;
     this.body = element("tbody");
     this.heads = this.columns.map((column) => this.headCell(column));
     this.table = element(
       "table",
-      { "aria-label": "Memories" },
+      { "aria-label": "Memories", class: `columns-${this.columns.length}` },
       element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.heads)),
       this.body,
     );
     host.append(this.table);
-    this.rows = new VirtualRows(host, this.body, ROW_HEIGHT, (index) => this.row(index), spacerRow);
+    this.rows = new VirtualRows(host, this.body, ROW_HEIGHT, (index) => this.row(index), spacerRow, () => this.nothingRow());
     this.stale = true;
     for (const kind of ["filter", "focus"]) state.on(kind, () => this.change());
     state.on("time", () => (this.sortKey === "weight" ? this.change() : this.rows.later()));
@@ -118,6 +120,11 @@ export class Table {
       row.append(cell);
     }
     return row;
+  }
+
+  nothingRow() {
+    const cell = element("td", { class: "nothing", colspan: this.columns.length }, nothingIn(this.state));
+    return element("tr", { class: "spacer" }, cell);
   }
 
   // Up and down from row to row.

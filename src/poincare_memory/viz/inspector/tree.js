@@ -1,7 +1,7 @@
 // The hierarchy as a tree that opens on demand; only the rows on screen are in the page.
 
 import { ancestorsOf, childrenOf } from "./model.js";
-import { element, formatWeight, oneLine } from "./format.js";
+import { element, formatCount, formatWeight, nothingIn, oneLine } from "./format.js";
 import { VirtualRows } from "./rows.js";
 
 const ROW_HEIGHT = 30;
@@ -19,7 +19,9 @@ export class Tree {
     host.setAttribute("role", "tree");
     host.setAttribute("aria-label", "Hierarchy");
     host.tabIndex = 0;
-    this.rows = new VirtualRows(host, host, ROW_HEIGHT, (index) => this.row(index), spacer);
+    this.rows = new VirtualRows(host, host, ROW_HEIGHT, (index) => this.row(index), spacer, () =>
+      element("div", { role: "presentation", class: "nothing" }, nothingIn(state)),
+    );
     for (const kind of ["filter", "focus"]) state.on(kind, () => this.change());
     for (const kind of ["time", "colours"]) state.on(kind, () => this.rows.later());
     state.on("selection", () => this.reveal(state.selected));
@@ -106,7 +108,12 @@ export class Tree {
       element("span", { class: "caret", "aria-hidden": "true" }, children ? "›" : ""),
       dot,
       element("span", { class: "words" }, oneLine(model.texts[i], 300) || "(no text)"),
-      element("span", { class: "aside" }, `${children ? `${children} · ` : ""}d ${model.depth[i].toFixed(2)} · w ${formatWeight(state.weights[i])}`),
+      element(
+        "span",
+        { class: "aside" },
+        children ? formatCount(children) : "",
+        element("span", { class: "rest" }, `${children ? " · " : ""}d ${model.depth[i].toFixed(2)} · w ${formatWeight(state.weights[i])}`),
+      ),
     );
     return item;
   }
