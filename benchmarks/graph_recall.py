@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -23,10 +24,12 @@ import numpy as np
 from poincare_memory import Memory, MIPSIndex, PoincareBall
 from poincare_memory._core import _hnsw
 from poincare_memory.geometry.lorentz import to_mips_vectors
+from poincare_memory.threads import available_threads
 
 BALL = PoincareBall()
 K = 10
 PASSES = 5
+STEP = 20_000  # points that are made, added and searched at a time
 
 
 def clustered(count: int, dim: int, seed: int, clusters: int = 100, noise: float = 0.5) -> Any:
@@ -165,6 +168,50 @@ def life(count: int, dim: int, queries: int, metric: Any) -> None:
     print(f"| {metric}, {count:,} x {dim} | " + " | ".join(shares) + " |", flush=True)
 
 
+def large(count: int, dim: int, queries: int) -> None:
+    """One shell, the graph alone: what is built, how long it takes with all threads, and what it occupies."""
+    rng = np.random.default_rng(1)
+    centres = np.random.default_rng(dim).normal(size=(100, dim)).astype(np.float32)
+
+    def made(n: int) -> Any:
+        points = centres[rng.integers(100, size=n)] + np.float32(0.5) * rng.standard_normal(
+            (n, dim), np.float32
+        )
+        return points / np.linalg.norm(points, axis=1, keepdims=True)
+
+    asked = made(queries)
+    graph = _hnsw.Graph(dim, metric="shell", m=32, ef_construction=200, capacity=count)
+    before = resident()
+    best = np.full((queries, K), -np.inf, np.float32)
+    truth = np.zeros((queries, K), np.int64)
+    spent = 0.0
+    for start in range(0, count, STEP):
+        part = made(min(STEP, count - start))
+        labels = np.arange(start, start + len(part))
+        begun = time.perf_counter()
+        graph.add(labels, part, np.zeros(len(part)), threads=available_threads())
+        spent += time.perf_counter() - begun
+        products = np.concatenate([best, asked @ part.T], axis=1)
+        names = np.concatenate([truth, np.broadcast_to(labels, (queries, len(part)))], axis=1)
+        chosen = np.argpartition(-products, K, axis=1)[:, :K]
+        best, truth = np.take_along_axis(products, chosen, 1), np.take_along_axis(names, chosen, 1)
+        sys.stderr.write(f"{start + len(part):,} in {spent:.0f} s\n")
+    ef = 64 + max(0, dim - 64) // 8
+    found = [graph.search(query, 0.0, k=K, ef=ef)[0][:K] for query in asked]
+    share = recall(found, [set(row.tolist()) for row in truth])
+    query = microseconds(lambda query: graph.search(query, 0.0, k=K, ef=ef), asked)
+    size = (resident() - before) / count
+    print(
+        f"| {count:,} x {dim} | {spent:.0f} s | {share:.4f} | {query:.0f} µs | {size:.0f} bytes |", flush=True
+    )
+
+
+def resident() -> float:
+    """Bytes of this process that are in memory."""
+    with open("/proc/self/status") as status:
+        return 1024.0 * next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
 def lives(count: int, dim: int, queries: int) -> None:
     for metric in ("shell", "hyperbolic"):
         life(count, dim, queries, metric)
@@ -176,6 +223,7 @@ def main() -> None:
     )
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--mixed-count", type=int, default=20_000)
+    parser.add_argument("--large-count", type=int, default=1_000_000)
     parser.add_argument("--dims", type=int, nargs="+", default=[64, 384])
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--parts", nargs="+", default=["shell", "memory", "mixed", "life"])
@@ -192,6 +240,10 @@ def main() -> None:
         "mixed": (
             "| radii 0.5 to 6 | recall@10 | query | inner product in hnswlib | query |",
             lambda dim: mixed(chosen.mixed_count, dim, chosen.queries),
+        ),
+        "large": (
+            "| the graph alone | build | recall@10 | query | a point |",
+            lambda dim: large(chosen.large_count, dim, chosen.queries),
         ),
         "life": (
             "| recall@10 | all | half pass | 10 % pass | 1 % pass | 20 % removed | saved, loaded |",

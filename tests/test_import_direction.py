@@ -87,6 +87,7 @@ store.errors
 store.undo
 store.changes
 store.arrays
+store.filtered_fields
 store.filtered_keys
 store.tree_links
 store.columns

@@ -15,11 +15,10 @@ struct BatchQueries {
     const double* directions = nullptr;  // row-major, one a query
     double radius = 0;
     std::size_t count = 0;
-    // |products[query · count + candidate] − ⟨query, candidate⟩| ≤ error · (1 + e) + e with e = row_error of
-    // its row (null: 0), and −1 for a candidate without direction. Overwritten.
-    float* products = nullptr;
+    // |products[candidate · queries + query] − ⟨query, candidate⟩| ≤ error · (1 + e) + e with e the error of
+    // its row's codes (0 without codes), and −1 for a candidate without direction.
+    const float* products = nullptr;
     double error = 0;
-    const float* row_error = nullptr;
 };
 
 // The k best of every query as `scan_top_k` gives them, into hits[query · k]; `found` tells how many. The

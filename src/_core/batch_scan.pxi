@@ -1,6 +1,6 @@
 cdef extern from "products.hpp" namespace "poincare" nogil:
-    void c_products_with_codes "poincare::products_with_codes"(
-        const float* queries, size_t query_count, const CodedRows& coded, const int32_t* rows, size_t count,
+    double c_products_with_codes "poincare::products_with_codes"(
+        const double* queries, size_t query_count, const CodedRows& coded, const int32_t* rows, size_t count,
         size_t dim, float* out, int threads) except +
 
 cdef extern from "batch_scan.hpp" namespace "poincare" nogil:
@@ -9,35 +9,42 @@ cdef extern from "batch_scan.hpp" namespace "poincare" nogil:
         const double* directions
         double radius
         size_t count
-        float* products
+        const float* products
         double error
-        const float* row_error
     bint c_scan_batch "poincare::scan_batch"(
         const ScanColumns& columns, const BatchQueries& queries, const ScanScoring& scoring,
         const ScanCandidates& candidates, size_t k, ScanHit* hits, size_t* found, int threads) except +
 
 
-def products(const float[:, ::1] queries not None, const int8_t[:, ::1] codes not None,
+def products(const double[:, ::1] queries not None, const int8_t[:, ::1] codes not None,
              const float[::1] scale not None, const int32_t[::1] rows, float[:, ::1] out not None, int threads=0):
-    """out[q, i] = scale * (query q · codes) of row rows[i] (row i where `rows` is None), summed in order of columns."""
-    cdef Py_ssize_t count = out.shape[1], dim = queries.shape[1]
-    if out.shape[0] != queries.shape[0]:
-        raise ValueError(f"out: expected {queries.shape[0]} rows, got {out.shape[0]}")
+    """out[i, q] = inner product of unit query q and row rows[i] (row i where `rows` is None), but for an error.
+
+    It is at most ``error * (1 + e) + e``, where `error` is returned and e is what the row's code lost.
+    """
+    cdef Py_ssize_t count = out.shape[0], dim = queries.shape[1]
+    if out.shape[1] != queries.shape[0]:
+        raise ValueError(f"out: expected {queries.shape[0]} columns, got {out.shape[1]}")
     _check_codes(codes, scale, scale, dim, count if rows is None else 0)
     if rows is not None and rows.shape[0] != count:
         raise ValueError(f"rows: expected {count} of them, got {rows.shape[0]}")
     if queries.shape[0] == 0 or count == 0 or dim == 0:
-        return
+        return 0.0
     cdef const int32_t* chosen = NULL
     if rows is not None:
         chosen = &rows[0]
     cdef CodedRows coded = _coded_rows(codes, scale, scale)
+    cdef double error
     with nogil:
-        c_products_with_codes(&queries[0, 0], queries.shape[0], coded, chosen, count, dim, &out[0, 0], threads)
+        error = c_products_with_codes(&queries[0, 0], queries.shape[0], coded, chosen, count, dim, &out[0, 0], threads)
+    return error
 
 
 def scan_batch(
     const double[:, ::1] direction not None,
+    const int8_t[:, ::1] codes,
+    const float[::1] code_scale,
+    const float[::1] code_error,
     const double[::1] radius not None,
     const uint8_t[::1] directed not None,
     const int64_t[::1] t not None,
@@ -48,9 +55,8 @@ def scan_batch(
     int metric,
     const double[:, ::1] queries not None,
     double query_radius,
-    float[:, ::1] products not None,
+    const float[:, ::1] products not None,
     double error,
-    const float[::1] row_error,
     double curvature,
     double depth_bias,
     double time_coef,
@@ -62,13 +68,13 @@ def scan_batch(
 ):
     """What `scan_top_k` returns, one list a query; None where float32 cannot bound the scores.
 
-    `products` (queries, candidates) are inner products of query and candidate, off by at most
-    ``error * (1 + row_error) + row_error`` (None: 0 of every row), and -1 for a candidate without
-    direction; overwritten. Candidates are the first rows, or `rows`.
+    `products` (candidates, queries) are inner products of query and candidate, off by at most
+    ``error * (1 + code_error) + code_error`` (without codes: `error`), and -1 for a candidate without
+    direction. Candidates are the first rows, or `rows`.
     """
-    cdef Py_ssize_t asked = queries.shape[0], n = products.shape[1], dim = direction.shape[1]
-    if products.shape[0] != asked:
-        raise ValueError(f"products: expected {asked} rows, got {products.shape[0]}")
+    cdef Py_ssize_t asked = queries.shape[0], n = products.shape[0], dim = direction.shape[1]
+    if products.shape[1] != asked:
+        raise ValueError(f"products: expected {asked} columns, got {products.shape[1]}")
     if queries.shape[1] != dim:
         raise ValueError(f"queries: expected {dim} columns, got {queries.shape[1]}")
     if rows is not None and rows.shape[0] != n:
@@ -78,6 +84,7 @@ def scan_batch(
                              ("access_count", access_count), ("valid_from", valid_from),
                              ("valid_until", valid_until)):
             _need_rows(name, len(column), n)
+    _check_codes(codes, code_scale, code_error, dim, n if rows is None else 0)
     if log_weights is not None:
         _need_rows("log_weights", log_weights.shape[0], n)
     if factors is not None and factors.shape[1] != 3:
@@ -94,7 +101,7 @@ def scan_batch(
         compiled = c_decay_factors(&factors[0, 0], factors.shape[0])
     cdef ScanColumns columns
     columns.direction = &direction[0, 0]
-    columns.coded.codes = NULL
+    columns.coded = _coded_rows(codes, code_scale, code_error)
     columns.radius = &radius[0]
     columns.directed = &directed[0]
     columns.time.t = &t[0]
@@ -109,11 +116,6 @@ def scan_batch(
     batch.count = asked
     batch.products = &products[0, 0]
     batch.error = error
-    batch.row_error = NULL
-    if row_error is not None:
-        if rows is None:
-            _need_rows("row_error", row_error.shape[0], n)
-        batch.row_error = &row_error[0]
     cdef ScanScoring scoring
     scoring.sqrt_c = c_sqrt(curvature)
     scoring.depth_bias = depth_bias

@@ -1,6 +1,8 @@
 #include "products.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "cpu.hpp"
@@ -8,113 +10,168 @@
 #include "lanes.hpp"
 #include "threads.hpp"
 
+#ifdef POINCARE_WIDE_LEVELS
+#include <immintrin.h>
+#endif
+
 namespace poincare {
 namespace {
 
 constexpr std::size_t kRowsAtOnce = 96;               // that stay in cache while every query meets them
 constexpr std::size_t kGrain = std::size_t{1} << 26;  // multiplications a thread at least
 constexpr std::size_t kUninterrupted = std::size_t{1} << 28;  // multiplications between two looks for Ctrl-C
+constexpr std::size_t kMostColumns = 66000;                   // dim · 255 · 127 fits into 32 bits
+constexpr double kRoundings = 0x1p-20;  // of float32: a conversion and two products, several times over
+constexpr double kNorms = 4e-9;         // vectors whose norm is within 1e-9 of 1, several times over
 
 struct Task {
-    const float* panels;  // queries side by side: [panel][column][query of the panel], padded with zeros
+    const std::int32_t* panels;  // queries side by side: [panel][word][query of the panel], padded with zeros
+    const float* scale;          // of each query
     std::size_t query_count;
+    std::size_t width;  // queries of a panel
     const CodedRows& coded;
     const std::int32_t* rows;
-    std::size_t count;
-    std::size_t dim;
     float* out;
 };
 
-// ROWS rows times the queries of a panel, a query a lane: nothing has to be added up across lanes.
-template <std::size_t ROWS, std::size_t VECTORS, std::size_t N>
-POINCARE_INLINE void tile(const float* panel, const float* const* rows, std::size_t dim, float* out) {
-    Lanes<float, N> sum[ROWS][VECTORS] = {}, query[VECTORS];
-    for (std::size_t d = 0; d < dim; ++d) {
-        for (std::size_t v = 0; v < VECTORS; ++v) load(query[v], panel + (d * VECTORS + v) * N);
-        for (std::size_t r = 0; r < ROWS; ++r)
-            for (std::size_t v = 0; v < VECTORS; ++v) sum[r][v] = sum[r][v] + query[v] * rows[r][d];
-    }
-    for (std::size_t r = 0; r < ROWS; ++r)
-        for (std::size_t v = 0; v < VECTORS; ++v) store(out + (r * VECTORS + v) * N, sum[r][v]);
-}
-
-template <std::size_t ROWS, std::size_t VECTORS, std::size_t N>
-POINCARE_INLINE void multiply(const Task& task, std::size_t begin, std::size_t end) {
-    constexpr std::size_t width = VECTORS * N;
-    const float* rows[ROWS];
-    float sums[ROWS * width];
-    float scale[kRowsAtOnce];
-    std::vector<float> numbers(kRowsAtOnce * task.dim);
-    for (std::size_t block = begin; block < end; block += kRowsAtOnce) {
-        const std::size_t stop = std::min(end, block + kRowsAtOnce);
-        for (std::size_t i = block; i < stop; ++i) {
-            const std::size_t row = task.rows ? static_cast<std::size_t>(task.rows[i]) : i;
-            const std::int8_t* from = task.coded.codes + row * task.coded.stride;
-            float* to = numbers.data() + (i - block) * task.dim;
-            for (std::size_t d = 0; d < task.dim; ++d) to[d] = static_cast<float>(from[d]);
-            scale[i - block] = task.coded.scale[row];
-        }
-        for (std::size_t first = 0; first < task.query_count; first += width) {
-            const std::size_t queries = std::min(width, task.query_count - first);
-            for (std::size_t i = block; i < stop; i += ROWS) {
-                const std::size_t here = std::min(ROWS, stop - i);
-                for (std::size_t r = 0; r < ROWS; ++r)  // the last one again, where there are fewer
-                    rows[r] = numbers.data() + (i - block + std::min(r, here - 1)) * task.dim;
-                tile<ROWS, VECTORS, N>(task.panels + first * task.dim, rows, task.dim, sums);
-                for (std::size_t q = 0; q < queries; ++q)
-                    for (std::size_t r = 0; r < here; ++r)
-                        task.out[(first + q) * task.count + i + r] =
-                            scale[i - block + r] * sums[r * width + q];
-            }
-        }
-    }
-}
-
-void multiply_baseline(const Task& task, std::size_t begin, std::size_t end) {
-    multiply<4, 2, 4>(task, begin, end);
-}
-#ifdef POINCARE_WIDE_LEVELS
-POINCARE_AVX2 void multiply_avx2(const Task& task, std::size_t begin, std::size_t end) {
-    multiply<4, 2, 8>(task, begin, end);
-}
-POINCARE_AVX512 void multiply_avx512(const Task& task, std::size_t begin, std::size_t end) {
-    multiply<6, 4, 16>(task, begin, end);
-}
-#endif
-
 struct Level {
     void (*multiply)(const Task&, std::size_t, std::size_t);
-    std::size_t width;  // queries of a panel
+    std::size_t lanes, vectors;  // queries of a register, and registers of the widest panel
+    std::size_t codes;           // that a word of 32 bits holds
+    int raised;                  // what is added to each code of a query
 };
+
+// Instructions that multiply and add two or four codes a lane are at hand on x86 only.
+#ifdef POINCARE_WIDE_LEVELS
+namespace baseline {
+using Vector = Lanes<std::int32_t, 4>;
+using Code = std::int16_t;
+constexpr std::size_t kLanes = 4, kVectors = 2, kCodes = 2;
+constexpr int kRaised = 0;
+POINCARE_INLINE void multiply_add(Vector& sum, const Vector& query, std::int32_t word) {
+    sum += reinterpret_cast<Vector>(_mm_madd_epi16(reinterpret_cast<__m128i>(query), _mm_set1_epi32(word)));
+}
+#define POINCARE_SIMD_TARGET
+#define POINCARE_SIMD_ROWS 4
+#include "products_simd.inc"
+#undef POINCARE_SIMD_TARGET
+#undef POINCARE_SIMD_ROWS
+}  // namespace baseline
+
+namespace avx2 {
+using Vector = Lanes<std::int32_t, 8>;
+using Code = std::int16_t;
+constexpr std::size_t kLanes = 8, kVectors = 2, kCodes = 2;
+constexpr int kRaised = 0;
+POINCARE_AVX2 POINCARE_INLINE void multiply_add(Vector& sum, const Vector& query, std::int32_t word) {
+    sum += reinterpret_cast<Vector>(
+        _mm256_madd_epi16(reinterpret_cast<__m256i>(query), _mm256_set1_epi32(word)));
+}
+#define POINCARE_SIMD_TARGET POINCARE_AVX2
+#define POINCARE_SIMD_ROWS 4
+#include "products_simd.inc"
+#undef POINCARE_SIMD_TARGET
+#undef POINCARE_SIMD_ROWS
+}  // namespace avx2
+
+namespace avx512_vnni {
+#define POINCARE_VNNI __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx512vnni")))
+using Vector = Lanes<std::int32_t, 16>;
+using Code = std::int8_t;
+constexpr std::size_t kLanes = 16, kVectors = 4, kCodes = 4;
+constexpr int kRaised = 128;  // its first factor has no sign
+POINCARE_VNNI POINCARE_INLINE void multiply_add(Vector& sum, const Vector& query, std::int32_t word) {
+    sum = reinterpret_cast<Vector>(_mm512_dpbusd_epi32(
+        reinterpret_cast<__m512i>(sum), reinterpret_cast<__m512i>(query), _mm512_set1_epi32(word)));
+}
+#define POINCARE_SIMD_TARGET POINCARE_VNNI
+#define POINCARE_SIMD_ROWS 6
+#include "products_simd.inc"
+#undef POINCARE_SIMD_TARGET
+#undef POINCARE_SIMD_ROWS
+}  // namespace avx512_vnni
+#else
+namespace baseline {
+using Vector = Lanes<std::int32_t, 4>;
+using Code = std::int32_t;
+constexpr std::size_t kLanes = 4, kVectors = 2, kCodes = 1;
+constexpr int kRaised = 0;
+POINCARE_INLINE void multiply_add(Vector& sum, const Vector& query, std::int32_t word) {
+    sum = sum + query * word;
+}
+#define POINCARE_SIMD_TARGET
+#define POINCARE_SIMD_ROWS 4
+#include "products_simd.inc"
+#undef POINCARE_SIMD_TARGET
+#undef POINCARE_SIMD_ROWS
+}  // namespace baseline
+#endif
 
 Level level() {
 #ifdef POINCARE_WIDE_LEVELS
-    if (simd_level() == SimdLevel::avx512) return {multiply_avx512, 64};
-    if (simd_level() == SimdLevel::avx2) return {multiply_avx2, 16};
+    if (simd_level() == SimdLevel::avx512 && __builtin_cpu_supports("avx512vnni")) return avx512_vnni::level_of();
+    if (simd_level() != SimdLevel::baseline) return avx2::level_of();
 #endif
-    return {multiply_baseline, 8};
+    return baseline::level_of();
 }
 
-std::vector<float> panels_of(const float* queries, std::size_t count, std::size_t dim, std::size_t width) {
-    std::vector<float> panels((count + width - 1) / width * width * dim);
+// Queries in eight bits.
+struct CodedQueries {
+    std::vector<std::int8_t> codes;
+    std::vector<float> scale;
+    double error = 0;  // the most that any of them lost
+
+    CodedQueries(const double* queries, std::size_t count, std::size_t dim)
+        : codes(count * code_stride(dim), 0), scale(count, 0.0f) {
+        if (dim > kMostColumns) {  // zeros, which lose all of a query
+            error = 1;
+            return;
+        }
+        std::vector<float> lost(count);
+        encode_rows(queries, nullptr, count, dim, codes.data(), scale.data(), lost.data(), 1);
+        for (const float one : lost) error = std::max(error, static_cast<double>(one));
+    }
+};
+
+std::vector<std::int32_t> panels_of(const CodedQueries& queries, std::size_t count, std::size_t stride,
+                                    const Level& level, std::size_t width) {
+    const std::size_t words = stride / level.codes, bits = 32 / level.codes;
+    const std::uint32_t mask = level.codes == 1 ? ~0u : (1u << bits) - 1;
+    std::vector<std::int32_t> panels((count + width - 1) / width * width * words);
     for (std::size_t q = 0; q < count; ++q)
-        for (std::size_t d = 0; d < dim; ++d)
-            panels[q / width * width * dim + d * width + q % width] = queries[q * dim + d];
+        for (std::size_t w = 0; w < words; ++w) {
+            std::uint32_t word = 0;
+            for (std::size_t i = 0; i < level.codes; ++i) {
+                const int code = queries.codes[q * stride + w * level.codes + i] + level.raised;
+                word |= (static_cast<std::uint32_t>(code) & mask) << (i * bits);
+            }
+            std::memcpy(&panels[q / width * width * words + w * width + q % width], &word, sizeof(word));
+        }
     return panels;
 }
 
 }  // namespace
 
-void products_with_codes(const float* queries, std::size_t query_count, const CodedRows& coded,
-                         const std::int32_t* rows, std::size_t count, std::size_t dim, float* out,
-                         int threads) {
+// Let q̂ be what the codes of query q stand for, f = ‖q − q̂‖, and x̂, e the same of row x. Then
+//
+//   |⟨q, x⟩ − ⟨q̂, x̂⟩| ≤ f·(‖x‖ + e) + ‖q‖·e
+//
+// ⟨q̂, x̂⟩ is a product of two scales and an integer, which three roundings take to float32.
+double products_with_codes(const double* queries, std::size_t query_count, const CodedRows& coded,
+                           const std::int32_t* rows, std::size_t count, std::size_t dim, float* out,
+                           int threads) {
     const Level in_force = level();
-    const std::vector<float> panels = panels_of(queries, query_count, dim, in_force.width);
-    const Task task{panels.data(), query_count, coded, rows, count, dim, out};
+    std::size_t vectors = 1;
+    while (vectors < in_force.vectors && query_count > vectors * in_force.lanes) vectors *= 2;
+    const std::size_t width = vectors * in_force.lanes;
+    const CodedQueries their(queries, query_count, dim);
+    const std::vector<std::int32_t> panels = panels_of(their, query_count, coded.stride, in_force, width);
+    const Task task{panels.data(), their.scale.data(), query_count, width, coded, rows, out};
     const std::size_t blocks =
         std::max<std::size_t>(1, kUninterrupted / (query_count * dim * kRowsAtOnce + 1));
     interruptible_ranges(count, threads_for(threads, query_count * count * dim, kGrain), blocks * kRowsAtOnce,
                          [&](std::size_t begin, std::size_t end) { in_force.multiply(task, begin, end); });
+    return their.error + kRoundings * (1 + their.error) + kNorms;
 }
 
 }  // namespace poincare

@@ -1,4 +1,4 @@
-// Inner products of many queries with many coded rows, in float32.
+// Inner products of many queries with many coded rows, the queries in eight bits too.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,13 @@
 
 namespace poincare {
 
-// out[query · count + i] = scale · Σ query · codes, of row rows[i] (row i where `rows` is null). Queries are
-// row-major, of `dim` columns.
+// out[i · query_count + query] = ⟨query, row rows[i]⟩ (row i where `rows` is null), but for an error of at
+// most E · (1 + e) + e, where e is what the row's code lost and E is returned. Queries are row-major, of
+// `dim` columns and norm at most 1 + 1e-9.
 //
-// Every sum runs over the columns in order, so the bits depend neither on the SIMD level nor on threads, and
-// the error is that of any order of summation (Higham 2002, §3.1): for a unit query and a row of norm at most
-// 1 + e, (dim + 2) · 2⁻²⁴ · (1 + e), and little more.
-void products_with_codes(const float* queries, std::size_t query_count, const CodedRows& coded,
-                         const std::int32_t* rows, std::size_t count, std::size_t dim, float* out,
-                         int threads);
+// The sums are integers, so the bits depend neither on the SIMD level nor on threads.
+double products_with_codes(const double* queries, std::size_t query_count, const CodedRows& coded,
+                           const std::int32_t* rows, std::size_t count, std::size_t dim, float* out,
+                           int threads);
 
 }  // namespace poincare

@@ -37,6 +37,9 @@ class Scorer {
     std::size_t row(std::size_t position) const {
         return candidates_.rows ? static_cast<std::size_t>(candidates_.rows[position]) : position;
     }
+    const double* direction(std::size_t position) const {
+        return columns_.direction + row(position) * columns_.dim;
+    }
     bool passes(std::size_t position) const { return !candidates_.mask || candidates_.mask[position]; }
     bool has_chord(std::size_t row) const { return query_.direction && columns_.directed[row]; }
 
@@ -91,12 +94,25 @@ inline bool better(const ScanHit& a, const ScanHit& b) {
     return a.position < b.position;
 }
 
+// Rows lie all over the place: the next one is on its way while this one is computed.
+inline void fetch_row(const double* row, std::size_t dim) {
+#ifdef POINCARE_VECTOR_TYPES
+    for (std::size_t i = 0; i < dim; i += 64 / sizeof(double)) __builtin_prefetch(row + i);
+#else
+    static_cast<void>(row);
+    static_cast<void>(dim);
+#endif
+}
+
 // Exact score and distance of the positions in `hits`.
 inline void rescore(const Scorer& scorer, std::size_t dim, ScanHit* hits, std::size_t count, int threads) {
     parallel_ranges(count, threads_for(threads, count * (dim + 64), kRescoreGrain),
                     [&](std::size_t begin, std::size_t end) {
                         for (std::size_t i = begin; i < end; ++i) {
                             const std::size_t position = static_cast<std::size_t>(hits[i].position);
+                            if (i + 1 < end)
+                                fetch_row(scorer.direction(static_cast<std::size_t>(hits[i + 1].position)),
+                                          dim);
                             const std::size_t row = scorer.row(position);
                             hits[i].distance = scorer.distance(row);
                             hits[i].score = scorer.score(hits[i].distance, position, row);

@@ -22,18 +22,17 @@ def batch(
 ) -> list[Hits] | None:
     """The batch scan with products that are off by up to `error`."""
     rows = scan.candidates()
-    products = queries @ scan.direction[rows].T + error * off
+    products = np.ascontiguousarray((queries @ scan.direction[rows].T + error * off).T)
     rounding = 1.2e-7  # of the products to float32
     return answers_to(scan, queries, k, products.astype(np.float32), error + rounding, None, threads)
 
 
 def batch_of_codes(scan: Scan, queries: Matrix, k: int) -> list[Hits] | None:
     """The batch scan with products of codes, as a store calls it."""
-    codes, scale, row_error = encoded(scan.direction)
-    products = np.empty((len(queries), len(scan.candidates())), np.float32)
-    _kernels.products(queries.astype(np.float32), codes, scale, scan.rows, products)
-    error = 1.01 * (queries.shape[1] + 4) * 2.0**-24 + 1e-8
-    return answers_to(scan, queries, k, products, error, row_error)
+    codes, scale, lost = encoded(scan.direction)
+    products = np.empty((len(scan.candidates()), len(queries)), np.float32)
+    error = _kernels.products(queries, codes, scale, scan.rows, products)
+    return answers_to(scan, queries, k, products, error, (codes, scale, lost))
 
 
 def answers_to(
@@ -42,17 +41,17 @@ def answers_to(
     k: int,
     products: npt.NDArray[np.float32],
     error: float,
-    row_error: npt.NDArray[np.float32] | None,
+    codes: Any,
     threads: int = 1,
 ) -> list[Hits] | None:
-    products[:, scan.directed[scan.candidates()] == 0] = -1
+    products[scan.directed[scan.candidates()] == 0] = -1
     return _kernels.scan_batch(
         **scan.columns(),
         **scan.scoring(),
         queries=queries,
         products=products,
         error=error,
-        row_error=row_error,
+        **dict(zip(("codes", "code_scale", "code_error"), codes or (None, None, None), strict=True)),
         k=k,
         threads=threads,
     )
@@ -86,7 +85,7 @@ def test_the_answers_are_those_of_the_scan(scan: Scan, k: int, error: float, see
     ("name", "value", "told"),
     [
         ("queries", np.ones((2, 4)), "queries: expected 3 columns"),
-        ("products", np.ones((1, 5), np.float32), "products: expected 2 rows"),
+        ("products", np.ones((5, 1), np.float32), "products: expected 2 columns"),
         ("rows", np.zeros(4, np.int32), "rows: expected 5 of them"),
         ("radius", np.ones(4), "radius: expected at least 5"),
         ("log_weights", np.ones(4), "log_weights: expected at least 5"),
@@ -105,9 +104,11 @@ def test_arguments_that_do_not_fit_are_refused(name: str, value: Any, told: str)
         "metric": _kernels.SCAN_SHELL,
         "queries": np.ones((2, 3)),
         "query_radius": 1.0,
-        "products": np.ones((2, 5), np.float32),
+        "products": np.ones((5, 2), np.float32),
         "error": 1e-6,
-        "row_error": None,
+        "codes": None,
+        "code_scale": None,
+        "code_error": None,
         "curvature": 1.0,
         "depth_bias": 0.0,
         "time_coef": 1.0,
@@ -120,38 +121,48 @@ def test_arguments_that_do_not_fit_are_refused(name: str, value: Any, told: str)
         _kernels.scan_batch(**{**arguments, name: value})
 
 
-@pytest.mark.parametrize("queries", [1, 3, 8, 17, 64, 65])
+@pytest.mark.parametrize("queries", [1, 3, 8, 17, 33, 64, 65, 130])
 @pytest.mark.parametrize(("count", "dim"), [(1, 1), (5, 3), (6, 16), (97, 33), (200, 384)])
-def test_products_are_sums_in_order(queries: int, count: int, dim: int) -> None:
+def test_products_are_those_of_the_codes(queries: int, count: int, dim: int) -> None:
     rng = np.random.default_rng(0)
     left, right = (unit_rows(rng.normal(size=(n, dim))) for n in (queries, count))
-    left = left.astype(np.float32)
-    codes, scale, error = encoded(right)
-    expected = np.zeros((queries, count), np.float32)
-    for d in range(dim):
-        expected += left[:, d, None] * codes[:, d].astype(np.float32)
-    expected *= scale
-    out = np.full((queries, count), np.nan, np.float32)
-    _kernels.products(left, codes, scale, None, out)
+    query_codes, query_scale, _ = encoded(left)
+    codes, scale, lost = encoded(right)
+    sums = codes.astype(np.int64) @ query_codes.T.astype(np.int64)
+    expected = (scale[:, None] * query_scale) * sums.astype(np.float32)
+    out = np.full((count, queries), np.nan, np.float32)
+    error = _kernels.products(left, codes, scale, None, out)
     assert np.array_equal(out, expected)
     rows = rng.integers(0, count, 50).astype(np.int32)
-    some = np.empty((queries, 50), np.float32)
+    some = np.empty((50, queries), np.float32)
     _kernels.products(left, codes, scale, rows, some, threads=2)
-    assert np.array_equal(some, expected[:, rows])
-    off = np.abs(expected - left.astype(float) @ right.T)
-    assert (off <= 1.01 * (dim + 4) * 2.0**-24 * (1 + error) + error + 1e-8).all()
+    assert np.array_equal(some, expected[rows])
+    off = np.abs(expected - right @ left.T)
+    assert (off <= error * (1 + lost[:, None]) + lost[:, None]).all()
+
+
+def test_products_of_the_largest_codes_do_not_overflow() -> None:
+    for dim in (66_000, 66_001):  # so many numbers fit into the sums; of more, queries have no code
+        ones = np.full((2, dim), 1 / np.sqrt(dim))
+        ones[1] *= -1
+        codes, scale, lost = encoded(ones)
+        out = np.empty((2, 2), np.float32)
+        error = _kernels.products(ones, codes, scale, None, out)
+        exact = ones @ ones.T
+        assert (np.abs(out - exact) <= error * (1 + lost[:, None]) + lost[:, None]).all()
+        assert (error < 1e-4) == (dim == 66_000)
 
 
 def test_products_that_do_not_fit_are_refused() -> None:
-    queries, codes, scale = np.zeros((2, 3), np.float32), np.zeros((5, 32), np.int8), np.zeros(5, np.float32)
+    queries, codes, scale = np.zeros((2, 3)), np.zeros((5, 32), np.int8), np.zeros(5, np.float32)
     for arguments, told in (
         (
-            (queries, codes[:, :2].copy(), scale, None, np.zeros((2, 5), np.float32)),
+            (queries, codes[:, :2].copy(), scale, None, np.zeros((5, 2), np.float32)),
             "codes: expected 32 columns",
         ),
-        ((queries, codes, scale, None, np.zeros((1, 5), np.float32)), "out: expected 2 rows"),
-        ((queries, codes, scale, None, np.zeros((2, 6), np.float32)), "codes: expected at least 6"),
-        ((queries, codes, scale, np.zeros(4, np.int32), np.zeros((2, 5), np.float32)), "rows: expected 5"),
+        ((queries, codes, scale, None, np.zeros((5, 1), np.float32)), "out: expected 2 columns"),
+        ((queries, codes, scale, None, np.zeros((6, 2), np.float32)), "codes: expected at least 6"),
+        ((queries, codes, scale, np.zeros(4, np.int32), np.zeros((5, 2), np.float32)), "rows: expected 5"),
     ):
         with pytest.raises(ValueError, match=told):
             _kernels.products(*arguments)

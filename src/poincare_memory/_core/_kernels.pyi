@@ -179,15 +179,18 @@ def scan_top_k(
     bonus: npt.NDArray[np.float64] | None = None,
 ) -> list[tuple[int, float, float, float]]: ...
 def products(
-    queries: npt.NDArray[np.float32],
+    queries: npt.NDArray[np.float64],
     codes: npt.NDArray[np.int8],
     scale: npt.NDArray[np.float32],
     rows: npt.NDArray[np.int32] | None,
     out: npt.NDArray[np.float32],
     threads: int = 0,
-) -> None: ...
+) -> float: ...
 def scan_batch(
     direction: npt.NDArray[np.float64],
+    codes: npt.NDArray[np.int8] | None,
+    code_scale: npt.NDArray[np.float32] | None,
+    code_error: npt.NDArray[np.float32] | None,
     radius: npt.NDArray[np.float64],
     directed: npt.NDArray[np.uint8],
     t: npt.NDArray[np.int64],
@@ -200,7 +203,6 @@ def scan_batch(
     query_radius: float,
     products: npt.NDArray[np.float32],
     error: float,
-    row_error: npt.NDArray[np.float32] | None,
     curvature: float,
     depth_bias: float,
     time_coef: float,

@@ -37,9 +37,11 @@ _PLAIN = (str, int, float, bool, type(None))
 
 
 class Columns(Protocol):
-    """Answers to conditions on metadata keys of all memories at once, where they are at hand."""
+    """Answers to conditions on metadata keys and record fields of all memories at once, where they are at hand."""
 
     def truth(self, key: Any, name: str, operand: Any, missing_matches: bool) -> Truth | None: ...
+
+    def field_truth(self, field: str, name: str, operand: Any) -> Truth | None: ...
 
     def positions_with(self, key: Any) -> NDArray[np.intp] | None: ...
 
@@ -218,7 +220,9 @@ def _one(key: Any, name: str, operand: Any, missing_matches: bool) -> Condition:
     def condition(memories: Memories) -> Truth:
         if memories.field is None:
             return of_metadata(memories)
-        truth = of_field(memories.field(key))
+        truth = None if memories.columns is None else memories.columns.field_truth(key, name, operand)
+        if truth is None:
+            truth = of_field(memories.field(key))
         for i in memories.with_own(key):
             truth[i] = test((memories.metas[i] or {})[key])
         return truth

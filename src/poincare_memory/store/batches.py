@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 PRODUCTS_AT_ONCE: Final = 1 << 24
 
-Float32Array = NDArray[np.float32]
-
 
 def search_many(
     store: Store, queries: Iterable[str], *, embed_query: EmbedQuery | None = None, **options: Any
@@ -148,15 +146,13 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
     """None where only the scan of one query can answer, or codes do not pay yet."""
     store, columns = ranking.store, ranking.store.columns
     directions = np.array([place.direction for place in places])
-    dim = columns.dim
     coded = store.coded.of(columns, candidates.count * len(places))
     if coded is None:
         return None
-    # |fl(x·y) − x·y| for unit vectors, whatever the order of summation (Higham 2002, §3.1), x rounded to float32; what
-    # the code of y lost comes on top.
-    error = 1.01 * (dim + 4) * 2.0**-24 + dim * 2.0**-124 + 1e-8
+    products, error = _products(columns, coded, candidates.rows, directions, candidates.count)
     return _kernels.scan_batch(
         columns.direction,
+        *coded,
         columns.radius,
         columns.directed,
         columns.aged_from,
@@ -167,9 +163,8 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
         SCAN_METRIC[places[0].metric],
         directions,
         places[0].radius,
-        _products(columns, coded, candidates.rows, directions.astype(np.float32), candidates.count),
+        products,
         error,
-        coded.error,
         store.ball.curvature,
         store.depth_bias,
         store.time_coef,
@@ -181,13 +176,16 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
 
 
 def _products(
-    columns: Columns, coded: CodedRows, rows: Rows | None, queries: Float32Array, count: int
-) -> Float32Array:
-    """Inner products of every query and candidate; −1, as of the opposite, for one without direction."""
-    products = np.empty((len(queries), count), np.float32)
-    _kernels.products(queries, coded.codes, coded.scale, rows, products)
+    columns: Columns, coded: CodedRows, rows: Rows | None, queries: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float32], float]:
+    """Inner products of every candidate and query, and what they may be off beside what the candidate's code lost.
+
+    They are −1, as of the opposite, for a candidate without direction.
+    """
+    products = np.empty((count, len(queries)), np.float32)
+    error = _kernels.products(queries, coded.codes, coded.scale, rows, products)
     chosen: Any = slice(0, count) if rows is None else rows
     undirected = columns.directed[chosen] == 0
     if undirected.any():
-        products[:, undirected] = -1
-    return products
+        products[undirected] = -1
+    return products, error

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..retrieval.conditions import Truth, values_under
 from ..retrieval.key_column import PLAIN, KeyColumn
+from .filtered_fields import field_truth
 
 if TYPE_CHECKING:
     from .arrays import Rows
@@ -121,6 +122,7 @@ class Lookup:
     def __init__(self, keys: FilteredKeys, columns: Columns, rows: Rows | None, count: int) -> None:
         self._keys = keys
         self._columns = columns
+        self._rows, self._count = rows, count
         self._chosen: Any = slice(0, count) if rows is None else rows
         self._counted: set[Any] = set()
 
@@ -129,6 +131,10 @@ class Lookup:
         column = self._keys.column(self._columns, key, self._counted)
         found = None if column is None else column.truth(name, operand, missing_matches)
         return None if found is None else found[self._chosen]
+
+    def field_truth(self, field: str, name: str, operand: Any) -> Truth | None:
+        """One operator on a field of the record; None where its values have to be looked at."""
+        return field_truth(self._columns, self._rows, self._count, field, name, operand)
 
     def positions_with(self, key: Any) -> NDArray[np.intp] | None:
         """Which of the memories have the key; None where there is no column."""
