@@ -2,8 +2,9 @@
 
     python benchmarks/servers.py [--memories 100000] [--dim 64] [--queries 20] [URL ...]
 
-Without URLs a PostgreSQL with pgvector is started (``pip install "poincare-memory[test]"``). Figures are medians in
-milliseconds, of exact searches, k = 10; and seconds for writing everything.
+Without URLs a PostgreSQL with pgvector is started, and Qdrant's engine is in this process
+(``pip install "poincare-memory[test]"``). Figures are medians in milliseconds, k = 10, of exact searches and of those
+that the graphs of the servers answer (recall beside them); and seconds for writing everything.
 """
 
 from __future__ import annotations
@@ -54,21 +55,49 @@ def items(memories: int) -> Iterator[list[dict[str, Any]]]:
         ]
 
 
-def measure(name: str, mem: Any, arguments: argparse.Namespace) -> None:
+Found = dict[str, list[list[str]]]
+
+
+def write(mem: Any, arguments: argparse.Namespace) -> float:
     begun = time.perf_counter()
     if len(mem) == 0:
         for batch in items(arguments.memories):
             mem.add_many(batch)
-    written = time.perf_counter() - begun
-    told = [f"{name:12} written in {written:6.1f} s"]
+    return time.perf_counter() - begun
+
+
+def measure(name: str, mem: Any, arguments: argparse.Namespace, best: Found | None = None) -> Found:
+    """Print a line; `best` are the ids of exact searches."""
+    told = [f"{name:24}"]
+    found: Found = {}
     for label, options in ASKED.items():
         taken = []
+        found[label] = []
         for number in range(arguments.queries):
             before = time.perf_counter()
-            mem.search(str(2 * 10**9 + number), k=10, touch=False, **options)
+            hits = mem.search(str(2 * 10**9 + number), k=10, touch=False, **options)
             taken.append(time.perf_counter() - before)
+            found[label].append([hit.id for hit in hits])
         told.append(f"{label} {1000 * statistics.median(taken):.1f} ms")
+        if best is not None:
+            told[-1] += f" (recall {recall(found[label], best[label]):.3f})"
     print("; ".join(told), flush=True)
+    return found
+
+
+def recall(found: list[list[str]], best: list[list[str]]) -> float:
+    common = sum(len(set(one) & set(other)) for one, other in zip(found, best, strict=True))
+    return common / sum(map(len, best))
+
+
+def started(stack: contextlib.ExitStack) -> list[str]:
+    """Addresses of what packages bring."""
+    import pgserver
+
+    folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+    server = pgserver.get_server(f"{folder}/postgres", cleanup_mode="stop")
+    stack.callback(server.cleanup)
+    return [server.get_uri(), f"qdrant-edge://{folder}/qdrant"]
 
 
 def main() -> None:
@@ -80,20 +109,19 @@ def main() -> None:
     parser.add_argument("--dim", type=int, default=64)
     parser.add_argument("--queries", type=int, default=20)
     arguments = parser.parse_args()
-    embedder, decay = Points(arguments.dim), HalfLife(hours=1000)
-    measure("in process", Memory(embedder=embedder, decay=decay), arguments)
+    options: dict[str, Any] = {"embedder": Points(arguments.dim), "decay": HalfLife(hours=1000)}
+    ours = Memory(**options)
+    print(f"in process               written in {write(ours, arguments):.1f} s")
+    best = measure("in process", ours, arguments)
     with contextlib.ExitStack() as stack:
-        urls = arguments.urls
-        if not urls:
-            import pgserver
-
-            folder = stack.enter_context(tempfile.TemporaryDirectory())
-            server = pgserver.get_server(folder, cleanup_mode="stop")
-            stack.callback(server.cleanup)
-            urls = [server.get_uri()]
-        for url in urls:
-            with Memory.connect(url, name="bench", embedder=embedder, decay=decay) as mem:
-                measure(url.partition(":")[0], mem, arguments)
+        for url in arguments.urls or started(stack):
+            name = url.partition(":")[0]
+            with Memory.connect(url, name="bench", **options) as mem:
+                print(f"{name:24} written in {write(mem, arguments):.1f} s")
+                measure(name, mem, arguments, best)
+            if name != "qdrant-edge":  # its graph is made by an optimizer that servers run
+                with Memory.connect(url, name="bench", exact=False, timeout=600, **options) as mem:
+                    measure(f"{name}, exact=False", mem, arguments, best)
 
 
 if __name__ == "__main__":

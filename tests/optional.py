@@ -10,10 +10,23 @@ import pytest
 # What modules and pages of ours need beyond the packages of everybody.
 MODULES = {
     "poincare_memory.integrations.langchain": ("langchain_core",),
+    "poincare_memory.integrations.langgraph_items": ("langgraph",),
+    "poincare_memory.integrations.langgraph_conditions": ("langgraph",),
     "poincare_memory.integrations.langgraph": ("langgraph",),
+    "poincare_memory.integrations.llama_index_block": ("llama_index.core",),
+    "poincare_memory.integrations.llama_index_nodes": ("llama_index.core",),
+    "poincare_memory.integrations.llama_index_queries": ("llama_index.core",),
     "poincare_memory.integrations.llama_index": ("llama_index.core",),
+    "poincare_memory.integrations.mcp_schemas": ("mcp",),
+    "poincare_memory.integrations.mcp_answers": ("mcp",),
+    "poincare_memory.integrations.mcp_reading": ("mcp",),
+    "poincare_memory.integrations.mcp_writing": ("mcp",),
     "poincare_memory.integrations.mcp_server": ("mcp",),
+    "poincare_memory.backends.connections": ("psycopg",),
     "poincare_memory.backends.postgres": ("psycopg",),
+    "poincare_memory.backends.qdrant_points": ("qdrant_client",),
+    "poincare_memory.backends.qdrant_conditions": ("qdrant_client",),
+    "poincare_memory.backends.edge": ("qdrant_client", "qdrant_edge"),
     "poincare_memory.backends.qdrant": ("qdrant_client",),
 }
 PAGES = {

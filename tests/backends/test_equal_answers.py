@@ -14,7 +14,6 @@ from optional import needs
 
 needs("psycopg", "pgserver", "qdrant_client")
 
-from backends.servers import postgresql
 from poincare_memory import (
     Ebbinghaus,
     HalfLife,
@@ -53,12 +52,6 @@ POLICIES = [
     Product(HalfLife(hours=500), ValidityWindow(0.1)),
     Yesterday(),
 ]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Any]:
-    with postgresql() as server:
-        yield server
 
 
 def texts(chance: random.Random) -> str:
@@ -157,14 +150,14 @@ def check(ours: Memory, remote: RemoteMemory, asked: dict[str, Any]) -> None:
 UNCLOSED = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
 
 
-@pytest.mark.parametrize("engine", ["postgresql", pytest.param("qdrant", marks=UNCLOSED)])
-def test_five_hundred_questions(engine: str, server: Any, tmp_path: Any) -> None:
-    url = server.get_uri() if engine == "postgresql" else f"qdrant://{tmp_path}/q"
+@pytest.mark.parametrize("engine", ["postgresql", pytest.param("qdrant", marks=UNCLOSED), "qdrant-edge"])
+def test_five_hundred_questions(engine: str, url: str, tmp_path: Any) -> None:
+    at = {"postgresql": url, "qdrant": f"qdrant://{tmp_path}/q"}.get(engine, f"qdrant-edge://{tmp_path}/q")
     embedder = HashingEmbedder(dim=48)
     settings = {"inherit": 0.4, "depth_bias": 0.1, "curvature": 0.8}
     ours = Memory(embedder=embedder, clock=CLOCK, **settings)
     fill(ours)
-    remote = Memory.connect(url, name="equal", embedder=embedder, clock=CLOCK, **settings)
+    remote = Memory.connect(at, name="equal", embedder=embedder, clock=CLOCK, **settings)
     with remote:
         fill(remote)
         assert remote.ids == ours.ids
@@ -179,16 +172,18 @@ def test_five_hundred_questions(engine: str, server: Any, tmp_path: Any) -> None
             check(ours, remote, asked)
 
 
-@pytest.mark.parametrize("engine", ["postgresql", "qdrant"])
-def test_few_pages_of_many_rows(engine: str, server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("engine", ["postgresql", "qdrant", "qdrant-edge"])
+def test_few_pages_of_many_rows(
+    engine: str, url: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The server is not asked for everything where the bound tells that nothing better is to come."""
-    url = server.get_uri() if engine == "postgresql" else "qdrant:///:memory:"
+    at = {"postgresql": url, "qdrant": "qdrant:///:memory:"}.get(engine, f"qdrant-edge://{tmp_path}/q")
     embedder = HashingEmbedder(dim=48)
     chance = random.Random(3)
     items = [{"text": texts(chance), "id": str(i)} for i in range(2000)]
     ours = Memory(embedder=embedder, clock=CLOCK)
     ours.add_many(items)
-    with Memory.connect(url, name="pages", embedder=embedder, clock=CLOCK) as remote:
+    with Memory.connect(at, name="pages", embedder=embedder, clock=CLOCK) as remote:
         remote.add_many(items)
         asked: list[int] = []
         real = remote._engine.nearest

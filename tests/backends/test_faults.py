@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver", "qdrant_client")
+needs("psycopg", "pgserver", "qdrant_client", "qdrant_edge")
 
 import psycopg
 
@@ -21,12 +28,6 @@ from poincare_memory.backends import BackendError
 from poincare_memory.backends.rows import Where
 
 EMBEDDER = HashingEmbedder(dim=16)
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with postgresql() as server:
-        yield server.get_uri()
 
 
 def connected(url: str, name: str, **options: Any) -> Any:
@@ -49,6 +50,9 @@ def test_no_server(tmp_path: Any) -> None:
         connected("postgresql://127.0.0.1:1/x", "m")
     with pytest.raises(BackendError, match="Qdrant collection 'm'"):
         connected("qdrant://127.0.0.1:1", "m", timeout=1)
+    for url in ("qdrant-edge://folder", "qdrant-edge://", "qdrant://"):
+        with pytest.raises(ValueError, match=r"expected .*a folder"):
+            connected(url, "m")
     with pytest.raises(ValueError, match="expected postgresql://"):
         connected("mysql://x", "m")
     with pytest.raises(ValueError, match="name: expected lower-case"):
@@ -117,7 +121,7 @@ def test_another_schema_or_embedder(engine: str, url: str, tmp_path: Any) -> Non
     if engine == "postgresql":
         with psycopg.connect(url) as connection:
             connection.execute("UPDATE schema_info SET value = jsonb_set(value, '{schema}', '99')")
-        with pytest.raises(BackendError, match="has schema 99, this version of poincare-memory has 1"):
+        with pytest.raises(BackendError, match="has schema 99, this version of poincare-memory knows 1 to 2"):
             connected(at, "schema")
 
 
@@ -161,6 +165,189 @@ def test_a_server_that_is_slow(url: str) -> None:
             assert mem.get("tea").text == "tea"
         mem.update("tea", text="coffee")
         assert mem.get("tea").text == "coffee"
+
+
+@pytest.fixture
+def fragile() -> Iterator[Any]:
+    """A server of one test's own, which may be killed."""
+    with postgresql() as server:
+        yield server
+
+
+def kill(server: Any) -> None:
+    """At once, as if the machine had lost its power: what was not committed is recovered from the log, or gone."""
+    from pgserver._commands import pg_ctl
+
+    pg_ctl(["-m", "immediate", "-w", "stop"], pgdata=server.pgdata, user=server.system_user)
+
+
+def test_a_server_that_restarts(fragile: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connected(fragile.get_uri(), "restarted") as mem:
+        mem.add_many([{"text": "tea", "id": "tea"}, {"text": "sencha", "id": "sencha", "parent": "tea"}])
+        kill(fragile)
+        with pytest.raises(BackendError, match="no connection to PostgreSQL"):
+            mem.get("tea")
+        with pytest.raises(BackendError, match="no connection to PostgreSQL"):
+            mem.add("coffee")
+        fragile.ensure_postgres_running()
+        assert [hit.id for hit in mem.search("sencha", k=1)] == ["sencha"]  # the same object goes on
+        mem.add("coffee", id="coffee")
+
+        real = mem._engine.save
+
+        def killed_in_mid_write(rows: Any) -> None:
+            real(rows)
+            kill(fragile)
+
+        for change in (
+            lambda: mem.add_many([{"text": "half"}, {"text": "written", "parent": "tea"}]),
+            lambda: mem.link("tea", "coffee"),
+        ):
+            monkeypatch.setattr(mem._engine, "save", killed_in_mid_write)
+            with pytest.raises(BackendError, match=r"connection .*broke"):
+                change()
+            monkeypatch.undo()
+            fragile.ensure_postgres_running()
+            assert mem.ids == ["tea", "sencha", "coffee"]
+            assert mem.parent("tea") is None
+        whole(mem)
+        mem.link("tea", "coffee")
+        assert mem.path("sencha") == ["coffee", "tea", "sencha"]
+        whole(mem)
+
+
+def test_a_server_that_is_starting_up_is_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, tried = psycopg.connect, []
+
+    def not_yet(*arguments: Any, **options: Any) -> Any:
+        tried.append(1)
+        if len(tried) < 3:
+            raise psycopg.OperationalError("FATAL:  the database system is starting up")
+        return real(*arguments, **options)
+
+    def never(*arguments: Any, **options: Any) -> Any:
+        raise psycopg.OperationalError("FATAL:  the database system is starting up")
+
+    monkeypatch.setattr(psycopg, "connect", not_yet)
+    with connected(url, "starting") as mem:
+        assert len(mem) == 0
+    assert len(tried) == 3
+    monkeypatch.setattr(psycopg, "connect", never)
+    with pytest.raises(BackendError, match="starting up"):
+        connected(url, "starting", timeout=0.3)
+
+
+class Silent(BaseHTTPRequestHandler):
+    """Takes requests and says nothing for long."""
+
+    def do_GET(self) -> None:
+        threading.Event().wait(4)
+
+    do_PUT = do_POST = do_GET  # names of the base class
+
+    def log_message(self, *_: Any) -> None: ...
+
+
+def test_a_qdrant_that_is_slow() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        with pytest.raises(BackendError, match="timed out"):
+            connected(f"qdrant://127.0.0.1:{server.server_address[1]}", "slow", timeout=1)
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_qdrant_whose_connection_breaks_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from qdrant_client.http.exceptions import ResponseHandlingException
+
+    with connected("qdrant:///:memory:", "again") as mem:
+        mem.add("tea", id="tea")
+        real, broken = mem._engine._client.count, [2]
+
+        def breaking(*arguments: Any, **options: Any) -> Any:
+            broken[0] -= 1
+            if broken[0] >= 0:
+                raise ResponseHandlingException(ConnectionResetError("reset by peer"))
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(mem._engine._client, "count", breaking)
+        with pytest.raises(BackendError, match="reset by peer"):
+            len(mem)
+        broken[0] = 1
+        assert len(mem) == 1
+
+
+@pytest.mark.parametrize("engine", ["qdrant", "qdrant-edge"])
+def test_a_qdrant_that_fails_in_mid_write(
+    engine: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An edit is one request: what fails before it, or is refused, has changed nothing."""
+    at = "qdrant:///:memory:" if engine == "qdrant" else f"qdrant-edge://{tmp_path}"
+    with connected(at, "fails") as mem:
+        mem.add_many([{"text": "tea", "id": "tea"}, {"text": "sencha", "id": "sencha", "parent": "tea"}])
+
+        def failing(*_: Any, **__: Any) -> None:
+            raise ConnectionResetError("the connection was reset")
+
+        monkeypatch.setattr(mem._engine._client, "batch_update_points", failing)
+        for change in (
+            lambda: mem.add_many([{"text": "half"}, {"text": "written", "parent": "tea"}]),
+            lambda: mem.link("sencha", None),
+            lambda: mem.remove("tea", cascade=True),
+        ):
+            with pytest.raises(BackendError, match="the connection was reset"):
+                change()
+        monkeypatch.undo()
+        assert mem.ids == ["tea", "sencha"]
+        whole(mem)
+
+
+def _fill_and_wait(at: str) -> None:
+    mem = connected(at, "killed")
+    mem.add("tea", id="tea")
+    mem.add("sencha", id="sencha", parent="tea")
+    sys.stdout.write("written\n")
+    sys.stdout.flush()
+    time.sleep(60)
+
+
+def test_what_was_written_to_qdrants_engine_survives_the_process(tmp_path: Any) -> None:
+    program = f"from backends.test_faults import _fill_and_wait; _fill_and_wait('qdrant-edge://{tmp_path}')"
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert child.stdout is not None
+    with child.stdout:
+        assert child.stdout.readline() == "written\n"
+        child.kill()
+        child.wait()
+    with connected(f"qdrant-edge://{tmp_path}", "killed") as mem:
+        assert mem.ids == ["tea", "sencha"]
+        whole(mem)
+
+
+def test_an_older_collection_becomes_one_of_this_schema(tmp_path: Any) -> None:
+    """Points of schema 1 have no facts."""
+    with connected(f"qdrant://{tmp_path}", "older") as mem:
+        mem.add_many({"text": f"note {i}", "id": str(i), "meta": {"n": i}} for i in range(5))
+        client, engine = mem._engine._client, mem._engine
+        points = [row.id for row in engine.fetch(Where())]
+        from qdrant_client import models
+
+        from poincare_memory.backends.qdrant_points import point_id
+
+        client.delete_payload("older", ["facts", "numbers"], [point_id(id) for id in points])
+        (kept,) = client.retrieve("older_info", [1])
+        older = json.dumps({**json.loads(kept.payload["memory"]), "schema": 1})
+        client.upsert("older_info", [models.PointStruct(id=1, vector=[1.0], payload={"memory": older})])
+    with connected(f"qdrant://{tmp_path}", "older") as mem:
+        assert {hit.id for hit in mem.search(None, filters={"n": {"$gte": 3}})} == {"3", "4"}
+        (kept,) = mem._engine._client.retrieve("older_info", [1])
+        assert json.loads(kept.payload["memory"])["schema"] == 2
 
 
 def _write(url: str, name: str, number: int) -> None:

@@ -134,6 +134,55 @@ def test_damaged_vectors_are_embedded_again(tmp_path: Path) -> None:
     again.close()
 
 
+def test_a_file_that_is_damaged_meanwhile_costs_no_embedding(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "v.db"
+    cached = CachedEmbedder(Counting(), path)
+    texts = [f"text {i}" for i in range(300)]
+    expected = cached.embed(texts)
+    cached.close()
+    whole = path.read_bytes()
+    for begin in (4096, 8192, len(whole) // 2):
+        path.write_bytes(whole[:begin] + b"\xa5" * (len(whole) - begin))
+        for leftover in tmp_path.glob("v.db-*"):
+            leftover.unlink()
+        try:
+            again = CachedEmbedder(Counting(), path)
+        except ValueError:  # the damage is in what opening reads
+            continue
+        with caplog.at_level(logging.WARNING, "poincare_memory"):
+            assert np.array_equal(again.embed(texts), expected)
+        assert "could not be" in caplog.text
+        again.close()
+
+
+def test_texts_where_vectors_should_be_are_embedded_again(tmp_path: Path) -> None:
+    cached = CachedEmbedder(Counting(), tmp_path / "v.db")
+    expected = cached.embed(["a"])
+    with sqlite3.connect(tmp_path / "v.db") as connection:
+        connection.execute("UPDATE embedding SET vector = 'a text'")
+    connection.close()
+    assert np.array_equal(cached.embed(["a"]), expected)
+    cached.close()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [np.zeros((1, 16)), np.full((2, 16), np.nan), np.zeros((2, 15)), np.zeros(16), None, [["x"] * 16] * 2],
+)
+def test_what_an_asynchronous_embedder_gets_wrong_is_not_kept(tmp_path: Path, rows: Any) -> None:
+    class Wrong(Counting):
+        async def aembed(self, texts: Sequence[str]) -> Any:
+            return rows
+
+    cached = CachedEmbedder(Wrong(), tmp_path / "v.db")
+    with pytest.raises(ValueError, match=r"Wrong\.aembed returned"):
+        asyncio.run(cached.aembed(["a", "b"]))
+    assert len(cached) == 0
+    cached.close()
+
+
 def test_one_that_is_dropped_lets_its_file_go(tmp_path: Path) -> None:
     cached = CachedEmbedder(Counting(), tmp_path / "v.db")
     connection = cached._connection()

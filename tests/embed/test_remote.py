@@ -186,6 +186,15 @@ def test_what_will_not_pass_is_an_error_at_once(
             answering(lambda data: [one | {"embedding": [1e999] * 16} for one in data]),
             "returned inf at place 0",
         ),
+        (
+            answering(lambda data: [one | {"embedding": [1e300] * 16} for one in data]),
+            "returned inf at place 0",
+        ),
+        (answering(lambda data: [one | {"index": None} for one in data]), "expected 2 embeddings"),
+        (answering(lambda data: [data[0] | {"index": "0"}, data[1]]), "expected 2 embeddings"),
+        (answering(lambda data: [one | {"embedding": "@@@"} for one in data]), "expected float32 as base64"),
+        (answering(lambda data: [one | {"embedding": "AAAA"} for one in data]), "expected float32 as base64"),
+        (answering(lambda data: [one | {"embedding": {"0": 1}} for one in data]), "returned"),
     ],
 )
 def test_answers_that_are_no_embeddings(server: Server, answer: Any, message: str) -> None:

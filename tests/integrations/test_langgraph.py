@@ -292,7 +292,7 @@ def test_missing_keys_and_words_are_no_error_in_comparisons() -> None:
 
 def test_time_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [datetime(2026, 5, 1, tzinfo=timezone.utc)]
-    monkeypatch.setattr(ours, "_now", lambda: now[0])
+    monkeypatch.setattr(ours, "now_utc", lambda: now[0])
     store = PoincareStore(ttl={"refresh_on_read": True, "default_ttl": None, "sweep_interval_minutes": 60})
     store._swept = now[0]
     store.put(("a",), "short", {"text": "tea", "more": "x"}, ttl=10)

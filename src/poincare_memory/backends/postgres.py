@@ -7,13 +7,16 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .connections import Connections, told
 from .errors import BackendError, TryAgainError
-from .rows import SCHEMA, TIMES, Row, Where, micros, optional, settings_kept
+from .postgres_conditions import where_sql
+from .postgres_schema import CREATED, GRAPH, MIGRATIONS
+from .rows import SCHEMA, TIMES, Row, Where, micros, optional, schema_of
 
 try:
     import psycopg
@@ -35,6 +38,7 @@ _AGAIN: Final = (
     errors.UniqueViolation,
     errors.ForeignKeyViolation,
 )
+_LARGEST_EF: Final = 1000  # of pgvector
 Value = TypeVar("Value")
 
 
@@ -49,15 +53,20 @@ class PostgresEngine:
         Of the table; ``{name}_info`` and the sequence ``{name}_order`` stand beside it.
     timeout : float
         Seconds that a statement, or connecting, may take.
+    connections : int
+        Open at once at most.
+    exact : bool
+        False: a graph index (HNSW, made where it is missing) finds the nearest, nearly always.
     """
 
-    def __init__(self, url: str, name: str, timeout: float) -> None:
+    def __init__(
+        self, url: str, name: str, timeout: float, *, connections: int = 8, exact: bool = True
+    ) -> None:
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,40}", name):
             raise ValueError(f"name: expected lower-case letters, digits and underscores, got {name!r:.80}")
-        self._url, self._name, self._timeout = url, name, timeout
-        self._lock = threading.RLock()
-        self._connection: Any = None
-        self._inside = False
+        self._name, self._exact = name, exact
+        self._connections = Connections(url, timeout, connections)
+        self._here = threading.local()  # the connection of this thread's transaction
         self._run(lambda cursor: None)
 
     def __repr__(self) -> str:
@@ -65,127 +74,157 @@ class PostgresEngine:
 
     # --- the connection ---------------------------------------------------------------------------------
 
-    def _connected(self) -> Any:
-        if self._connection is None or self._connection.closed:
-            milliseconds = max(1, int(self._timeout * 1000))
-            try:
-                self._connection = psycopg.connect(
-                    self._url,
-                    autocommit=True,
-                    connect_timeout=max(1, int(self._timeout)),
-                    options=f"-c statement_timeout={milliseconds} -c lock_timeout={milliseconds}",
-                )
-            except psycopg.OperationalError as error:
-                raise BackendError(f"no connection to PostgreSQL: {str(error).strip()}") from error
-        return self._connection
-
     def _run(self, work: Callable[[Any], Value]) -> Value:
-        """Do some reading; once more on a new connection where the old one broke."""
-        with self._lock:
-            for tried in range(2):
-                connection = self._connected()
-                try:
-                    with connection.cursor() as cursor:
-                        return work(cursor)
-                except (errors.QueryCanceled, errors.LockNotAvailable) as error:
-                    raise BackendError(
-                        f"PostgreSQL took longer than {self._timeout:g} s: {_told(error)}"
-                    ) from error
-                except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                    if isinstance(error, _AGAIN):
-                        raise TryAgainError(_told(error)) from error
-                    self._let_go()
-                    if self._inside or tried:
-                        raise BackendError(f"the connection to PostgreSQL broke: {_told(error)}") from error
-                except _AGAIN as error:
-                    raise TryAgainError(_told(error)) from error
-                except (psycopg.DataError, ValueError) as error:
-                    raise ValueError(f"PostgreSQL cannot hold this: {_told(error)}") from error
+        """Do some work: in this thread's transaction; or by itself, and once more where the connection broke."""
+        connection = getattr(self._here, "connection", None)
+        if connection is not None:
+            return self._worked(connection, work)
+        for tried in range(2):
+            try:
+                with self._connections.lease() as connection:
+                    return self._worked(connection, work)
+            except _BrokenError as error:
+                self._connections.close()  # whatever broke one has broken the others
+                if tried:
+                    raise BackendError(str(error)) from error
         raise AssertionError("unreachable")
 
-    def _let_go(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
+    def _worked(self, connection: Any, work: Callable[[Any], Value]) -> Value:
+        try:
+            with connection.cursor() as cursor:
+                return work(cursor)
+        except psycopg.Error as error:
+            self._explain(connection, error)
+        except ValueError as error:
+            raise ValueError(f"PostgreSQL cannot hold this: {told(error)}") from error
+
+    def _explain(self, connection: Any, error: psycopg.Error) -> NoReturn:
+        if isinstance(error, _AGAIN):
+            raise TryAgainError(told(error)) from error
+        if isinstance(error, errors.QueryCanceled | errors.LockNotAvailable):
+            seconds = self._connections.timeout
+            raise BackendError(f"PostgreSQL took longer than {seconds:g} s: {told(error)}") from error
+        if isinstance(error, errors.InsufficientPrivilege):
+            raise BackendError(f"{self!r}: PostgreSQL does not allow this: {told(error)}") from error
+        if isinstance(error, psycopg.DataError):
+            raise ValueError(f"PostgreSQL cannot hold this: {told(error)}") from error
+        if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
             connection.close()
+            raise _BrokenError(f"the connection to PostgreSQL broke: {told(error)}") from error
+        raise BackendError(f"{self!r}: {told(error)}") from error
 
     def close(self) -> None:
-        with self._lock:
-            self._let_go()
+        self._connections.close()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        with self._lock:
-            for tried in range(2):
-                try:
-                    self._connected().execute("BEGIN")
-                    break
-                except psycopg.Error as error:  # it broke while nobody looked: nothing is lost
-                    self._let_go()
-                    if tried:
-                        raise BackendError(f"the connection to PostgreSQL broke: {_told(error)}") from error
-            self._inside = True
+        for tried in range(2):
             try:
-                yield
-            except BaseException:
-                self._roll_back()
-                raise
-            finally:
-                self._inside = False
-            self._commit()
+                with self._connections.lease() as connection:
+                    self._worked(connection, lambda cursor: cursor.execute("BEGIN"))
+                    with self._in_transaction(connection):
+                        yield
+                    return
+            except _BrokenError as error:
+                self._connections.close()
+                if tried or error.begun:  # where nothing had begun, it broke while nobody looked
+                    raise BackendError(str(error)) from error
 
-    def _roll_back(self) -> None:
+    @contextmanager
+    def _in_transaction(self, connection: Any) -> Iterator[None]:
+        self._here.connection = connection
         try:
-            if self._connection is not None:
-                self._connection.execute("ROLLBACK")
-        except psycopg.Error:
-            self._let_go()  # the server rolls back what has no connection
-
-    def _commit(self) -> None:
+            yield
+        except BaseException as error:
+            if isinstance(error, _BrokenError):
+                error.begun = True
+            _roll_back(connection)
+            raise
+        finally:
+            self._here.connection = None
         try:
-            self._connection.execute("COMMIT")
+            connection.execute("COMMIT")
         except _AGAIN as error:
-            self._roll_back()
-            raise TryAgainError(_told(error)) from error
+            _roll_back(connection)
+            raise TryAgainError(told(error)) from error
         except psycopg.Error as error:
-            self._let_go()
+            connection.close()
             raise BackendError(
-                f"the connection broke while PostgreSQL committed ({_told(error)}): the edit has happened whole or not "
+                f"the connection broke while PostgreSQL committed ({told(error)}): the edit has happened whole or not "
                 "at all; look before you repeat it"
             ) from error
 
     def _sql(self, text: str, **parts: Any) -> Any:
-        names = {"table": self._name, "info": f"{self._name}_info", "order": f"{self._name}_order"}
-        names |= {"by_path": f"{self._name}_path", "by_parent": f"{self._name}_parent"}
+        names = {"table": self._name} | {
+            part: f"{self._name}_{ending}"
+            for part, ending in (
+                ("info", "info"), ("order", "order"), ("by_path", "path"), ("by_parent", "parent"),
+                ("facts", "facts"), ("by_facts", "by_facts"), ("graph", "hnsw"),
+            )
+        }  # fmt: skip
         return sql.SQL(text).format(**{name: sql.Identifier(value) for name, value in names.items()}, **parts)
 
     # --- schema -----------------------------------------------------------------------------------------
 
     def settings(self) -> dict[str, Any] | None:
-        def work(cursor: Any) -> Any:
-            if cursor.execute("SELECT to_regclass(%s)", [f"{self._name}_info"]).fetchone()[0] is None:
-                return None
-            row = cursor.execute(self._sql("SELECT value FROM {info} WHERE key = 'memory'")).fetchone()
-            return None if row is None else row[0]
-
-        kept = self._run(work)
+        kept = self._run(self._kept)
         if kept is None:
             return None
-        return settings_kept(kept, repr(self))
+        if schema_of(kept, repr(self)) < SCHEMA:
+            with self._long_writing():
+                self._run(self._migrate)
+            kept = self._run(self._kept)
+        self._prepare_graph()
+        settings: dict[str, Any] = kept["settings"]
+        return settings
+
+    def _kept(self, cursor: Any) -> Any:
+        if cursor.execute("SELECT to_regclass(%s)", [f"{self._name}_info"]).fetchone()[0] is None:
+            return None
+        row = cursor.execute(self._sql("SELECT value FROM {info} WHERE key = 'memory'")).fetchone()
+        return None if row is None else row[0]
+
+    def _migrate(self, cursor: Any) -> None:
+        """From the schema that is there to this version's, in one transaction; other processes may try it too."""
+        schema = schema_of(self._kept(cursor), repr(self))
+        for number in range(schema, SCHEMA):
+            for statement in MIGRATIONS[number]:
+                cursor.execute(self._sql(statement))
+        cursor.execute(
+            self._sql(
+                "UPDATE {info} SET value = jsonb_set(value, '{{schema}}', %s::jsonb) WHERE key = 'memory'"
+            ),
+            [str(SCHEMA)],
+        )
 
     def prepare(self, settings: dict[str, Any], dim: int) -> None:
-        def work(cursor: Any) -> None:
-            for statement in _STATEMENTS:
-                cursor.execute(self._sql(statement, dim=sql.Literal(dim)))
-            kept = json.dumps({"schema": SCHEMA, "settings": settings})
-            cursor.execute(
-                self._sql("INSERT INTO {info} VALUES ('memory', %s) ON CONFLICT (key) DO NOTHING"), [kept]
-            )
+        kept = json.dumps({"schema": SCHEMA, "settings": settings})
 
+        def work(cursor: Any) -> None:
+            if self._kept(cursor) is not None:  # another process was quicker
+                return
+            for statement in CREATED:
+                cursor.execute(self._sql(statement, dim=sql.Literal(dim)))
+            cursor.execute(self._sql("INSERT INTO {info} VALUES ('memory', %s)"), [kept])
+
+        with self._long_writing():
+            self._run(work)
+        self._prepare_graph()
+
+    def _prepare_graph(self) -> None:
+        if not self._exact:
+            with self._long_writing():
+                self._run(lambda cursor: cursor.execute(self._sql(GRAPH)))
+
+    @contextmanager
+    def _long_writing(self) -> Iterator[None]:
+        """A transaction that may take its time and that one process at a time is in."""
         with self.writing():
+            self._run(lambda cursor: cursor.execute("SET LOCAL statement_timeout = 0"))
             self._run(
                 lambda cursor: cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self._name])
             )
-            self._run(work)
+            yield
 
     # --- rows -------------------------------------------------------------------------------------------
 
@@ -216,25 +255,39 @@ class PostgresEngine:
         return self._rows(where, self._sql("ORDER BY ord"), [])
 
     def nearest(self, where: Where, direction: NDArray[np.float64], limit: int) -> list[Row]:
+        if not self._exact:
+            found = self._run(lambda cursor: self._nearly_nearest(cursor, where, direction, limit))
+            if len(found) == limit:
+                return found
         # The sum keeps a graph index out: its answers are not exact.
         order = self._sql("ORDER BY (direction <#> %s::vector) + 0, ord LIMIT %s")
         return self._rows(where, order, [_vector(direction), limit])
 
+    def _nearly_nearest(
+        self, cursor: Any, where: Where, direction: NDArray[np.float64], limit: int
+    ) -> list[Row]:
+        order = self._sql("ORDER BY direction <#> %s::vector LIMIT %s")
+        statement, values = self._select(where, order, [_vector(direction), limit])
+        with cursor.connection.transaction():
+            cursor.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
+            cursor.execute(f"SET LOCAL hnsw.ef_search = {min(_LARGEST_EF, max(40, limit))}")
+            return [_row(*row) for row in cursor.execute(statement, values).fetchall()]
+
     def radii(self, where: Where) -> list[float]:
-        conditions, values = _conditions(where)
-        statement = self._sql("SELECT DISTINCT radius FROM {table} WHERE ") + conditions
-        return sorted(
-            row[0] for row in self._run(lambda cursor: cursor.execute(statement, values).fetchall())
-        )
+        asked = where_sql(where)
+        statement = self._sql("SELECT DISTINCT radius FROM {table} WHERE ") + sql.SQL(asked.text)
+        found = self._run(lambda cursor: cursor.execute(statement, asked.values).fetchall())
+        return sorted(row[0] for row in found)
 
     def _rows(self, where: Where, order: Any, more: list[Any]) -> list[Row]:
-        conditions, values = _conditions(where)
+        statement, values = self._select(where, order, more)
+        return [_row(*row) for row in self._run(lambda cursor: cursor.execute(statement, values).fetchall())]
+
+    def _select(self, where: Where, order: Any, more: list[Any]) -> tuple[Any, list[Any]]:
+        asked = where_sql(where)
         columns = sql.SQL(", ").join(map(sql.Identifier, COLUMNS))
-        statement = sql.SQL(" ").join(
-            [self._sql("SELECT {columns} FROM {table} WHERE", columns=columns), conditions, order]
-        )
-        found = self._run(lambda cursor: cursor.execute(statement, values + more).fetchall())
-        return [_row(*row) for row in found]
+        start = self._sql("SELECT {columns} FROM {table} WHERE", columns=columns)
+        return sql.SQL(" ").join([start, sql.SQL(asked.text), order]), [*asked.values, *more]
 
     def save(self, rows: Sequence[Row]) -> None:
         if not rows:
@@ -266,46 +319,18 @@ class PostgresEngine:
         self._run(lambda cursor: cursor.execute(statement, [now, list(ids)]))
 
 
-_STATEMENTS: Final = (
-    "CREATE EXTENSION IF NOT EXISTS vector",
-    "CREATE TABLE IF NOT EXISTS {info} (key text PRIMARY KEY, value jsonb NOT NULL)",
-    "CREATE SEQUENCE IF NOT EXISTS {order}",
-    """CREATE TABLE IF NOT EXISTS {table} (
-        id text PRIMARY KEY, text text NOT NULL,
-        parent text REFERENCES {table} (id) DEFERRABLE INITIALLY DEFERRED,
-        path text[] NOT NULL, branch bigint[] NOT NULL, ord bigint NOT NULL, level integer NOT NULL,
-        radius double precision NOT NULL, direction vector({dim}) NOT NULL, exact bytea NOT NULL,
-        embedding bytea NOT NULL, t bigint NOT NULL, valid_from bigint, valid_until bigint,
-        access_count bigint NOT NULL, last_accessed bigint, recorded_at bigint, pinned boolean NOT NULL,
-        meta json NOT NULL)""",
-    "CREATE INDEX IF NOT EXISTS {by_path} ON {table} USING gin (path)",
-    "CREATE INDEX IF NOT EXISTS {by_parent} ON {table} (parent)",
-)
+class _BrokenError(Exception):
+    """A connection broke; `begun` where that was in a transaction."""
+
+    begun = False
 
 
-def _conditions(where: Where) -> tuple[Any, list[Any]]:
-    parts: list[str] = ["true"]
-    values: list[Any] = []
-    if where.below is not None:
-        parts.append("path && %s")
-        values.append(where.below)
-    if where.parents is not None:
-        known = [parent for parent in where.parents if parent is not None]
-        parts.append("(parent = ANY(%s) OR (parent IS NULL AND %s))")
-        values += [known, None in where.parents]
-    if where.ids is not None:
-        parts.append("id = ANY(%s)")
-        values.append(where.ids)
-    if where.but is not None:
-        parts.append("id <> %s")
-        values.append(where.but)
-    if where.radius is not None:
-        parts.append("radius = %s")
-        values.append(where.radius)
-    for key, words in where.words:
-        parts.append("meta ->> %s = ANY(%s)")
-        values += [key, words]
-    return sql.SQL(" AND ").join(map(sql.SQL, parts)), values
+def _roll_back(connection: Any) -> None:
+    try:
+        if not connection.closed:
+            connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()  # the server rolls back what has no connection
 
 
 def _vector(direction: NDArray[np.float64]) -> str:
@@ -332,7 +357,3 @@ def _row(id: str, text: str, parent: str | None, path: list[str], branch: list[i
         np.frombuffer(embedding, f"<{embedding[:1].decode()}", offset=1).copy(), t, micros(valid_from),
         micros(valid_until), access_count, micros(last_accessed), micros(recorded_at), pinned, meta,
     )  # fmt: skip
-
-
-def _told(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import math
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..embed.embedding import check_embedder, embed_texts
 from ..embed.hashing import HashingEmbedder
 from ..embed.protocol import Embedder, FloatArray
-from ..retrieval.filters import MetadataFilter, compile_filter
-from ..retrieval.scoring import MIN_WEIGHT
-from ..store.diversity import pool_size
 from ..store.memory import Memory
 from ..store.records import MemoryRecord, SearchResult
-from ..store.search import direction_of
 from ..store.twins import AsyncTwins
 from ..temporal.instants import to_micros
 from ..temporal.policies import DecayPolicy
-from .errors import BackendError, TryAgainError
-from .rows import Engine, Row, Where, load, record_of, rows_of
+from .asked import Asked, by_branch, in_the_tree, position
+from .edits import edit
+from .given import Known
+from .rows import Engine, Row, Where, record_of
 
 __all__ = ["RemoteMemory", "connect"]
 
 SETTINGS: Final = (
     "curvature base_depth depth_step inherit cone_constrained cone_k metric time_coef depth_bias".split()
 )
-FIRST_PAGE: Final = 64
-GROWTH: Final = 4
-SLACK: Final = 1e-6
-TRIES: Final = 8
 Value = TypeVar("Value")
 
 
@@ -61,7 +50,6 @@ class RemoteMemory(AsyncTwins):
         self._engine = engine
         self._embedder = HashingEmbedder() if embedder is None else check_embedder(embedder)
         self._decay, self._clock = decay, clock
-        self._writing = threading.RLock()
         kept = engine.settings()
         wanted = {
             name: getattr(Memory(embedder=self._embedder, **settings), name, None) for name in SETTINGS[1:]
@@ -111,7 +99,7 @@ class RemoteMemory(AsyncTwins):
         listed = [dict(item) for item in items]
         if not listed:
             return []
-        known = _Known(self._embedder)
+        known = Known(self._embedder)
         known.embed([item["text"] for item in listed if isinstance(item.get("text"), str)])
         parents = [item["parent"] for item in listed if isinstance(item.get("parent"), str)]
         own = [item["id"] for item in listed if isinstance(item.get("id"), str)]
@@ -121,7 +109,7 @@ class RemoteMemory(AsyncTwins):
         self, id: str, text: str | None = None, meta: Mapping[str, Any] | None = None, **changes: Any
     ) -> None:
         """As `Memory.update`."""
-        known = _Known(self._embedder)
+        known = Known(self._embedder)
         if isinstance(text, str) and text.strip():
             known.embed([text])
         self._edit(known, [id], [], lambda mem: mem.update(id, text=text, meta=meta, **changes))
@@ -129,66 +117,16 @@ class RemoteMemory(AsyncTwins):
     def link(self, child: str, parent: str | None) -> None:
         """As `Memory.link`."""
         others = [] if parent is None else [parent]
-        self._edit(_Known(self._embedder), [child], others, lambda mem: mem.link(child, parent))
+        self._edit(Known(self._embedder), [child], others, lambda mem: mem.link(child, parent))
 
     def remove(self, id: str, cascade: bool = False) -> None:
         """As `Memory.remove`."""
-        self._edit(_Known(self._embedder), [id], [], lambda mem: mem.remove(id, cascade=cascade))
+        self._edit(Known(self._embedder), [id], [], lambda mem: mem.remove(id, cascade=cascade))
 
     def _edit(
-        self, known: _Known, own: list[str], others: list[str], change: Callable[[Memory], Value]
+        self, known: Known, own: list[str], others: list[str], change: Callable[[Memory], Value]
     ) -> Value:
-        """Fetch the subtrees of `own` and the ancestors of all, change them here, write what is another."""
-        for tried in range(TRIES):
-            try:
-                with self._writing, self._engine.writing():
-                    return self._edited(known, own, others, change)
-            except TryAgainError as error:
-                if tried == TRIES - 1:
-                    raise BackendError(
-                        f"{self._engine!r}: other writers were in the way {TRIES} times: {error}"
-                    ) from error
-        raise AssertionError("unreachable")
-
-    def _edited(
-        self, known: _Known, own: list[str], others: list[str], change: Callable[[Memory], Value]
-    ) -> Value:
-        engine = self._engine
-        engine.lock(own, shared=False)
-        there = engine.fetch(Where(ids=list({*own, *others})))
-        above = {id for row in there for id in row.path}
-        engine.lock(sorted(above - set(own)), shared=True)
-        rows = {row.id: row for row in engine.fetch(Where(ids=sorted(above)))}
-        if any(row.id not in rows or rows[row.id].path != row.path for row in there):
-            raise TryAgainError("a branch was moved")
-        tops = [row.id for row in there if row.id in own]
-        if tops:
-            rows |= {row.id: row for row in engine.fetch(Where(below=tops))}
-        mem = self._empty(known)
-        before = sorted(rows.values(), key=lambda row: row.branch)
-        load(mem, before, linked=True)
-        result = change(mem)
-        self._write(mem, rows)
-        return result
-
-    def _write(self, mem: Memory, rows: Mapping[str, Row]) -> None:
-        engine = self._engine
-        after = rows_of(mem)
-        new = [row for row in after if row.id not in rows or rows[row.id].parent != row.parent]
-        first = engine.serials(len(new)) if new else 0
-        attached = {row.id: row.branch[-1] for row in rows.values()}
-        serials = {row.id: first + number for number, row in enumerate(new)}
-        attached |= serials
-        changed = []
-        for row in after:
-            old = rows.get(row.id)
-            row.branch = [attached[id] for id in row.path]
-            row.order = serials[row.id] if old is None else old.order
-            if old is None or not _same(old, row):
-                changed.append(row)
-        left = {row.id for row in after}
-        engine.delete([id for id in rows if id not in left])
-        engine.save(sorted(changed, key=lambda row: row.level))
+        return edit(self._engine, lambda: self._empty(known), own, others, change)
 
     # --- looking up -------------------------------------------------------------------------------------
 
@@ -240,12 +178,12 @@ class RemoteMemory(AsyncTwins):
     def children(self, id: str) -> list[str]:
         """As `Memory.children`."""
         self._row(id)
-        return [row.id for row in _by_branch(self._engine.fetch(Where(parents=[id])))]
+        return [row.id for row in by_branch(self._engine.fetch(Where(parents=[id])))]
 
     def descendants(self, id: str) -> list[str]:
         """As `Memory.descendants`."""
         self._row(id)
-        return [row.id for row in sorted(self._engine.fetch(Where(below=[id])), key=_in_the_tree)[1:]]
+        return [row.id for row in sorted(self._engine.fetch(Where(below=[id])), key=in_the_tree)[1:]]
 
     def siblings(self, id: str) -> list[str]:
         """As `Memory.siblings`."""
@@ -257,7 +195,7 @@ class RemoteMemory(AsyncTwins):
         return [row.id for row in self._ordered(Where(parents=[None]), "nearest")]
 
     def _ordered(self, where: Where, mode: str) -> list[Row]:
-        return sorted(self._engine.fetch(where), key=lambda row: _position(row, mode, []))
+        return sorted(self._engine.fetch(where), key=lambda row: position(row, mode, []))
 
     # --- searching --------------------------------------------------------------------------------------
 
@@ -270,7 +208,7 @@ class RemoteMemory(AsyncTwins):
         if lexical_coef:
             raise ValueError("lexical_coef: a memory in a server does not weigh words")
         embedding = None if query is None else self._embed_query(query)
-        asked = _Asked(self, embedding, query, k, mode, root, filters, metric, query_depth)
+        asked = Asked(self, embedding, query, k, mode, root, filters, metric, query_depth)
         options |= {"at_time": at_time, "query_depth": query_depth, "metric": metric}
         results = asked.answer(options)
         if touch and results:
@@ -287,7 +225,7 @@ class RemoteMemory(AsyncTwins):
         return embed_texts(self._embedder, [query])[0]
 
     def _now(self) -> datetime:
-        return Memory(embedder=_Known(self._embedder), clock=self._clock).clock()
+        return Memory(embedder=Known(self._embedder), clock=self._clock).clock()
 
     # --- keeping ----------------------------------------------------------------------------------------
 
@@ -302,233 +240,30 @@ class RemoteMemory(AsyncTwins):
         self.close()
 
 
-class _Known:
-    """Embeds each text once, however often an edit is tried."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.inner, self.dim = embedder, int(embedder.dim)
-        self._vectors: dict[str, NDArray[Any]] = {}
-
-    def embed(self, texts: Sequence[str]) -> FloatArray:
-        missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        if missing:
-            self._vectors.update(zip(missing, embed_texts(self.inner, missing), strict=True))
-        return np.stack([self._vectors[text] for text in texts]) if texts else np.empty((0, self.dim))
-
-
-class _Fixed:
-    """The embedding of one query."""
-
-    def __init__(self, dim: int, embedding: FloatArray | None) -> None:
-        self.dim, self._embedding = dim, embedding
-
-    def embed(self, texts: Sequence[str]) -> FloatArray:
-        assert self._embedding is not None
-        return np.stack([self._embedding for _ in texts])
-
-
-class _Asked:
-    """One search: which rows the server is asked for, and until when."""
-
-    def __init__(self, remote: RemoteMemory, embedding: FloatArray | None, query: str | None, k: Any, mode: Any,
-                 root: Any, filters: Any, metric: Any, query_depth: Any) -> None:  # fmt: skip
-        self.remote, self.embedding, self.query, self.k = remote, embedding, query, k
-        self.engine, self.settings = remote._engine, remote._settings
-        # The arguments are checked as those of any search.
-        checking = remote._empty(_Fixed(remote.dim, embedding))
-        stand_ins = [root] if isinstance(root, str) else list(root or ())
-        for id in dict.fromkeys(one for one in stand_ins if isinstance(one, str)):
-            if id not in remote:
-                raise KeyError(f"unknown id {id!r:.80}")
-        self.roots = stand_ins
-        if mode == "nearest" or not stand_ins:
-            checking.search(
-                None, k=k, mode=mode, root=None, filters=filters, metric=metric, query_depth=query_depth
-            )
-        elif len(stand_ins) > 1 and mode != "subtree":
-            raise ValueError(f"root: several ids are for mode='subtree' only, not for mode={mode!r}")
-        elif mode not in ("subtree", "children", "ancestors", "siblings", "cone"):
-            raise ValueError(f"unknown mode {mode!r:.80}")
-        self.mode = mode
-        self.wanted = compile_filter(filters)
-        self.function = filters if callable(filters) else None
-        self.metric = self.settings["metric"] if metric is None else metric
-        self.query_depth = self.settings["base_depth"] if query_depth is None else float(query_depth)
-        self.where = self._where(filters)
-
-    def answer(self, options: dict[str, Any]) -> list[SearchResult]:
-        if self.k < 1:
-            return []
-        direction = None if self.embedding is None else direction_of(self.embedding)
-        if direction is None or self.mode == "cone":
-            return self._scored(self.engine.fetch(self.where), options, self.k)
-        groups: list[float | None] = [None]
-        if self.metric == "hyperbolic":  # within one radius the order is that of the cosine
-            groups = list(self.engine.radii(self.where))
-        seen: dict[float | None, list[Row]] = {}
-        limits = dict.fromkeys(groups, max(FIRST_PAGE, 2 * self.k))
-        need = pool_size(self.k) if options.get("diversity") else self.k
-        open_groups = set(groups)
-        while True:
-            for group in open_groups:
-                where = Where(**{**vars(self.where), "radius": group})
-                seen[group] = self.engine.nearest(where, direction, limits[group])
-            open_groups = {group for group in open_groups if len(seen[group]) >= limits[group]}
-            rows = [row for group in groups for row in seen[group]]
-            if not open_groups:
-                return self._scored(rows, options, self.k)
-            plain = {**options, "diversity": 0.0, "min_score": None}
-            hits = self._scored(rows, plain, need)
-            worst = hits[-1].score if len(hits) >= need else -math.inf
-            open_groups = {
-                group
-                for group in open_groups
-                if self._best_unseen(seen[group][-1], direction, group) >= worst
-            }
-            if not open_groups:
-                return self._scored(rows, options, self.k)
-            for group in open_groups:
-                limits[group] *= GROWTH
-
-    def _best_unseen(self, last: Row, direction: NDArray[np.float64], radius: float | None) -> float:
-        """No row that was not seen scores more."""
-        c = math.sqrt(self.settings["curvature"])
-        # Servers order by float32 products, whose error grows with the number of terms; it is one of the square.
-        error = SLACK + len(direction) * 1.2e-7
-        half = math.sqrt(max(0.0, float(np.sum((last.direction - direction) ** 2)) / 4 - error))
-        bias, coef = self.settings["depth_bias"], self.settings["time_coef"]
-        if radius is None:
-            distance = 2 / c * math.asinh(math.sinh(c * self.settings["base_depth"]) * half)
-            radii = self.engine.radii(Where()) if bias else [0.0]
-            depth = max(bias * one for one in radii) if radii else 0.0
-        else:
-            distance = _hyperbolic(self.query_depth * c, radius * c, half) / c
-            depth = bias * radius
-        return -distance + depth + max(0.0, coef * math.log(MIN_WEIGHT)) + SLACK
-
-    def _scored(self, rows: list[Row], options: dict[str, Any], k: int) -> list[SearchResult]:
-        """What a `Memory` that holds these rows answers."""
-        rows = self._passing(sorted(rows, key=lambda row: _position(row, self.mode, self.roots)))
-        mem = self.remote._empty(_Fixed(self.remote.dim, self.embedding))
-        mode: dict[str, Any] = {}
-        if self.mode == "cone":
-            apex = self.roots[0]
-            if all(row.id != apex for row in rows):
-                rows = [self.remote._row(apex), *rows]
-            mode = {"mode": "cone", "root": apex}
-        load(mem, rows, linked=False)
-        hits = mem.search(self.query, k, touch=False, **mode, **options)
-        by_id = {row.id: row for row in rows}
-        for hit in hits:
-            hit.record = record_of(by_id[hit.id])
-        return hits
-
-    def _passing(self, rows: list[Row]) -> list[Row]:
-        if self.wanted is None or not rows:
-            return rows
-        if isinstance(self.wanted, MetadataFilter):
-
-            def values(name: str) -> Any:
-                found = [getattr(row, name) for row in rows]
-                return np.array(found) if name in ("t", "level", "access_count") else found
-
-            mask = self.wanted.mask([row.meta for row in rows], values)
-        else:
-            mask = self.wanted.mask(record_of(row) for row in rows)
-        return [row for row, passes in zip(rows, mask, strict=True) if passes]
-
-    def _where(self, filters: Any) -> Where:
-        words = _pushed(filters)
-        if self.mode in ("nearest", "cone"):
-            return Where(words=words if self.mode == "nearest" else [])
-        if self.mode == "subtree":
-            return Where(below=self.roots, words=words)
-        if self.mode == "children":
-            return Where(parents=[self.roots[0]], words=words)
-        row = self.remote._row(self.roots[0])
-        if self.mode == "ancestors":
-            return Where(ids=row.path[:-1], words=words)
-        return Where(parents=[row.parent], but=row.id, words=words)
-
-
-def _position(row: Row, mode: str, roots: Sequence[str]) -> Any:
-    """What breaks ties: the order in which a `Memory` lists the candidates of a mode."""
-    if mode == "subtree":
-        first = next(i for i, root in enumerate(roots) if root in row.path)
-        return first, _in_the_tree(row)
-    if mode == "ancestors":
-        return -row.level
-    if mode in ("children", "siblings") and row.parent is not None:
-        return row.branch
-    return row.order
-
-
-def _in_the_tree(row: Row) -> list[int]:
-    """Parents first, the youngest child's branch before the elder's."""
-    return [-serial for serial in row.branch]
-
-
-def _by_branch(rows: list[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: row.branch)
-
-
-def _pushed(filters: Any) -> list[tuple[str, list[str]]]:
-    """Conditions that any server understands alike: a key of the metadata is one of these strings."""
-    if not isinstance(filters, Mapping):
-        return []
-    pushed: list[tuple[str, list[str]]] = []
-    for key, wanted in filters.items():
-        if not isinstance(key, str) or not key.isidentifier() or not key.isascii() or key in _FIELDS:
-            continue
-        if isinstance(wanted, str):
-            pushed.append((key, [wanted]))
-        elif isinstance(wanted, Mapping) and isinstance(wanted.get("$eq"), str):
-            pushed.append((key, [wanted["$eq"]]))
-        elif isinstance(wanted, Mapping) and "$in" in wanted:
-            among = list(wanted["$in"])
-            if among and all(isinstance(one, str) for one in among):
-                pushed.append((key, among))
-    return [(key, values) for key, values in pushed if not any("\x00" in value for value in values)]
-
-
-_FIELDS: Final = frozenset({"t", "level", "parent", "access_count", "id", "text"})
-
-
-def _hyperbolic(r: float, s: float, half: float) -> float:
-    """Distance of points at radii r and s whose directions are a chord of 2·half apart, curvature 1."""
-    low, gap = min(r, s), abs(r - s)
-    if r + s < 600:
-        return 2 * math.asinh(math.sqrt(math.sinh(gap / 2) ** 2 + math.sinh(r) * math.sinh(s) * half * half))
-    inner = (1 - math.exp(-gap)) ** 2 * math.exp(-2 * low)
-    inner += (1 - math.exp(-2 * r)) * (1 - math.exp(-2 * s)) * half * half
-    return max(gap, gap + 2 * low + math.log(max(inner, 1e-300)))
-
-
-def _same(a: Row, b: Row) -> bool:
-    for name, value in vars(a).items():
-        other = getattr(b, name)
-        if isinstance(value, np.ndarray):
-            if not np.array_equal(value, other):
-                return False
-        elif value != other:
-            return False
-    return True
-
-
-def connect(url: str, *, name: str = "memory", timeout: float = 30.0, **options: Any) -> RemoteMemory:
+def connect(
+    url: str,
+    *,
+    name: str = "memory",
+    timeout: float = 30.0,
+    exact: bool = True,
+    connections: int = 8,
+    **options: Any,
+) -> RemoteMemory:
     """A memory in a server; see `Memory.connect`."""
     scheme = url.partition(":")[0] if isinstance(url, str) else ""
     engine: Engine
     if scheme in ("postgresql", "postgres"):
         from .postgres import PostgresEngine
 
-        engine = PostgresEngine(url, name, timeout)
-    elif scheme in ("qdrant", "qdrants"):
+        engine = PostgresEngine(url, name, timeout, connections=connections, exact=exact)
+    elif scheme in ("qdrant", "qdrants", "qdrant-edge"):
         from .qdrant import QdrantEngine
 
-        engine = QdrantEngine.at(url, name, timeout)
+        engine = QdrantEngine.at(url, name, timeout, exact=exact)
     else:
-        raise ValueError(f"url: expected postgresql://... or qdrant://..., got {url!r:.80}")
+        raise ValueError(
+            f"url: expected postgresql://..., qdrant://... or qdrant-edge:///..., got {url!r:.80}"
+        )
     try:
         return RemoteMemory(engine, **options)
     except BaseException:

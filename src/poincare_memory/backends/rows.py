@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -13,11 +13,24 @@ from numpy.typing import NDArray
 from ..store.memory import Memory
 from ..store.records import MemoryRecord
 from ..temporal.instants import MISSING, from_micros
+from .conditions import ALWAYS, Condition
 from .errors import BackendError
 
-__all__ = ["Engine", "Row", "Where", "load", "record_of", "rows_of"]
+__all__ = [
+    "SCHEMA",
+    "TIMES",
+    "Engine",
+    "Row",
+    "Where",
+    "load",
+    "micros",
+    "optional",
+    "record_of",
+    "rows_of",
+    "schema_of",
+]
 
-SCHEMA: Final = 1  # of what engines keep
+SCHEMA: Final = 2  # of what engines keep; older ones are migrated
 TIMES = ("t", "valid_from", "valid_until", "last_accessed", "recorded_at")
 
 
@@ -55,9 +68,7 @@ class Where:
     parents: list[str | None] | None = None  # ids of their parents, [None] for roots
     ids: list[str] | None = None
     but: str | None = None
-    words: list[tuple[str, list[str]]] = field(
-        default_factory=list
-    )  # metadata keys and the strings they may have
+    passing: Condition = ALWAYS
     radius: float | None = None
 
 
@@ -65,7 +76,7 @@ class Engine(Protocol):
     """A server, or a database in this process."""
 
     def settings(self) -> dict[str, Any] | None:
-        """What `prepare` kept; None where there is no memory yet."""
+        """What `prepare` kept, after migrating what has an older schema; None where there is no memory yet."""
 
     def prepare(self, settings: dict[str, Any], dim: int) -> None:
         """Make room for a memory."""
@@ -99,15 +110,15 @@ class Engine(Protocol):
     def close(self) -> None: ...
 
 
-def settings_kept(kept: dict[str, Any], where: str) -> dict[str, Any]:
-    """The settings of what an engine keeps about a memory, which this version must be able to read."""
-    if kept.get("schema") != SCHEMA:
+def schema_of(kept: Any, where: str) -> int:
+    """The schema of what an engine keeps about a memory: one that this version knows."""
+    schema = kept.get("schema") if isinstance(kept, dict) else None
+    if type(schema) is not int or not 1 <= schema <= SCHEMA or not isinstance(kept.get("settings"), dict):
         raise BackendError(
-            f"{where} has schema {kept.get('schema')}, this version of poincare-memory has {SCHEMA}: use the "
+            f"{where} has schema {schema!r:.80}, this version of poincare-memory knows 1 to {SCHEMA}: use the "
             "version that made it, or another name"
         )
-    settings: dict[str, Any] = kept["settings"]
-    return settings
+    return schema
 
 
 def record_of(row: Row) -> MemoryRecord:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..arguments import integer
-from .embedding import check_embedder, embed_texts, text_list
+from .embedding import as_embeddings, check_embedder, embed_texts, text_list
 from .identity import difference, from_text, identity_of, to_text
 from .protocol import Embedder, FloatArray
 
@@ -47,7 +47,7 @@ class CachedEmbedder:
     has vectors of its own. Where it cannot be asked at that moment (a server is down), class and parameters must do.
 
     Threads and processes may share the file. What is embedded is written in parts, so what a broken run had is
-    there for the next; a file that cannot be written costs a warning, and no embedding.
+    there for the next; a file that cannot be read or written costs a warning, and no embedding.
 
     Parameters
     ----------
@@ -123,7 +123,10 @@ class CachedEmbedder:
         known, missing = await asyncio.to_thread(self._looked_up, listed)
         for start in range(0, len(missing), self.batch_size):
             part = missing[start : start + self.batch_size]
-            await asyncio.to_thread(self._keep, known, part, await ask(part))
+            rows = as_embeddings(
+                await ask(part), len(part), self.dim, f"{type(self.embedder).__name__}.aembed"
+            )
+            await asyncio.to_thread(self._keep, known, part, rows)
         return self._rows(listed, known)
 
     def __len__(self) -> int:
@@ -161,8 +164,21 @@ class CachedEmbedder:
         distinct = list(dict.fromkeys(texts))
         if not distinct:
             return {}, []
+        import sqlite3
+
         known: dict[str, FloatArray] = {}
-        by_digest = {_digest(text): text for text in distinct}
+        try:
+            self._look_up(distinct, known)
+        except sqlite3.Error as error:  # damaged, or held by another process
+            logger.warning("%s: not all embeddings could be read: %s", self.path, error)
+        missing = [text for text in distinct if text not in known]
+        with self._lock:
+            self.misses += len(missing)
+            self.hits += len(texts) - len(missing)
+        return known, missing
+
+    def _look_up(self, texts: list[str], known: dict[str, FloatArray]) -> None:
+        by_digest = {_digest(text): text for text in texts}
         digests = list(by_digest)
         dim = self.dim
         number = self._model()
@@ -176,23 +192,18 @@ class CachedEmbedder:
                     vector = _vector(kept, dim)
                     if vector is not None:
                         known[by_digest[digest]] = vector
-            missing = [text for text in distinct if text not in known]
-            self.misses += len(missing)
-            self.hits += len(texts) - len(missing)
-        return known, missing
 
     def _keep(self, known: dict[str, FloatArray], texts: list[str], rows: FloatArray) -> None:
         import sqlite3
 
         known.update(zip(texts, rows, strict=True))
-        number = self._model()
-        with self._lock:
+        try:
+            number = self._model()
             new = [(number, _digest(text), _kept(row)) for text, row in zip(texts, rows, strict=True)]
-            try:
-                with self._connection() as connection:
-                    connection.executemany("INSERT OR REPLACE INTO embedding VALUES (?, ?, ?)", new)
-            except sqlite3.Error as error:
-                logger.warning("%s: %d embeddings could not be kept: %s", self.path, len(new), error)
+            with self._lock, self._connection() as connection:
+                connection.executemany("INSERT OR REPLACE INTO embedding VALUES (?, ?, ?)", new)
+        except sqlite3.Error as error:
+            logger.warning("%s: %d embeddings could not be kept: %s", self.path, len(texts), error)
 
     def _rows(self, texts: list[str], known: dict[str, FloatArray]) -> FloatArray:
         if not texts:
@@ -257,8 +268,10 @@ def _kept(row: FloatArray) -> bytes:
     return kind + row.astype("<f4" if kind == b"f" else "<f8").tobytes()
 
 
-def _vector(kept: bytes, dim: int) -> FloatArray | None:
+def _vector(kept: Any, dim: int) -> FloatArray | None:
     """What `_kept` wrote; None for anything else."""
+    if not isinstance(kept, bytes):
+        return None
     width = {b"f": 4, b"d": 8}.get(kept[:1])
     if width is None or len(kept) != 1 + width * dim:
         return None

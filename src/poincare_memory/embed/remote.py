@@ -186,7 +186,9 @@ class OpenAICompatibleEmbedder:
         answer = self._post(json.dumps(asked).encode())
         rows = _vectors(answer, len(texts), self.base_url)
         dim = len(rows[0]) if self._dim is None else self._dim
-        return as_embeddings(rows, len(texts), dim, self.base_url).astype(np.float32)
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused
+            single = as_embeddings(rows, len(texts), dim, self.base_url).astype(np.float32)
+        return as_embeddings(single, len(texts), dim, self.base_url)
 
     def _post(self, body: bytes) -> Any:
         for tried in range(self.retries + 1):
@@ -282,12 +284,18 @@ def _vectors(answer: Any, n: int, source: str) -> list[Any]:
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list) or not all(isinstance(one, dict) and "embedding" in one for one in data):
         raise ValueError(f'{source}: expected {{"data": [{{"embedding": ...}}, ...]}}, got {answer!r:.80}')
-    if sorted(one.get("index", place) for place, one in enumerate(data)) != list(range(n)):
+    places = [one.get("index", place) for place, one in enumerate(data)]
+    if any(type(place) is not int for place in places) or sorted(places) != list(range(n)):
         raise ValueError(f"{source}: expected {n} embeddings, one a text, got {len(data)}")
     rows: list[Any] = [None] * n
-    for place, one in enumerate(data):
+    for place, one in zip(places, data, strict=True):
         vector = one["embedding"]
-        if isinstance(vector, str):
-            vector = np.frombuffer(base64.b64decode(vector), "<f4")
-        rows[one.get("index", place)] = vector
+        rows[place] = _decoded(vector, source) if isinstance(vector, str) else vector
     return rows
+
+
+def _decoded(vector: str, source: str) -> FloatArray:
+    try:
+        return np.frombuffer(base64.b64decode(vector, validate=True), "<f4")
+    except ValueError as error:
+        raise ValueError(f"{source}: expected float32 as base64, got {vector!r:.80}: {error}") from error

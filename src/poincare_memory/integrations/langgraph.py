@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..store.memory import Memory
 from .given_vectors import GivenVectors
 from .langchain import LangChainEmbedder
+from .langgraph_conditions import matches, passing
+from .langgraph_items import (
+    FACET,
+    ITEM,
+    NAMESPACE,
+    Namespace,
+    fields_of,
+    is_expired,
+    is_indexed,
+    item_id,
+    item_of,
+    kind_of,
+    later,
+    namespace_id,
+    now_utc,
+    shown_text,
+    tokens_of,
+)
 
 try:
     from langgraph.store.base import (
@@ -22,7 +39,6 @@ try:
         IndexConfig,
         Item,
         ListNamespacesOp,
-        MatchCondition,
         Op,
         PutOp,
         Result,
@@ -31,7 +47,6 @@ try:
         TTLConfig,
         ensure_embeddings,
         get_text_at_path,
-        tokenize_path,
         validate_op_namespace,
     )
 except ImportError as error:
@@ -44,17 +59,6 @@ if TYPE_CHECKING:
     from ..store.records import MemoryRecord, SearchResult
 
 __all__ = ["PoincareStore"]
-
-Namespace = tuple[str, ...]
-
-_PREFIX: Final = "langgraph:"
-_ITEM, _FACET, _NAMESPACE = "item", "facet", "namespace"
-_ORDERS: Final[dict[str, Callable[[float, float], bool]]] = {
-    "$gt": lambda a, b: a > b,
-    "$gte": lambda a, b: a >= b,
-    "$lt": lambda a, b: a < b,
-    "$lte": lambda a, b: a <= b,
-}
 
 
 class PoincareStore(BaseStore):
@@ -102,7 +106,7 @@ class PoincareStore(BaseStore):
             raise ValueError("index: a memory that is given keeps its embedder; leave 'embed' out")
         self.memory = memory
         self.ttl_config = ttl
-        self._fields = [(path, _tokens(path)) for path in (index or {}).get("fields") or ["$"]]
+        self._fields = [(path, tokens_of(path)) for path in (index or {}).get("fields") or ["$"]]
         self._swept = datetime.now(timezone.utc)
         self._writing = threading.RLock()
 
@@ -147,8 +151,10 @@ class PoincareStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Remove what has expired; how many items."""
-        now = _now()
-        found = [record.id for record in self.memory if _kind(record) == _ITEM and _expired(record.meta, now)]
+        now = now_utc()
+        found = [
+            record.id for record in self.memory if kind_of(record) == ITEM and is_expired(record.meta, now)
+        ]
         with self._writing, self.memory.transaction():
             for id in found:
                 self._forget(id)
@@ -158,28 +164,28 @@ class PoincareStore(BaseStore):
     # --- reading ----------------------------------------------------------------------------------------
 
     def _get(self, op: GetOp) -> Item | None:
-        record = self._record(_item_id(op.namespace, op.key))
-        if record is None or _expired(record.meta, _now()):
+        record = self._record(item_id(op.namespace, op.key))
+        if record is None or is_expired(record.meta, now_utc()):
             return None
         if op.refresh_ttl:
             self._refresh([record])
-        return Item(**_fields_of(record))
+        return Item(**fields_of(record))
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         if op.limit < 0 or op.offset < 0:
             raise ValueError(f"limit and offset must be at least 0, got {op.limit} and {op.offset}")
-        root = _namespace_id(op.namespace_prefix) if op.namespace_prefix else None
+        root = namespace_id(op.namespace_prefix) if op.namespace_prefix else None
         if root is not None and root not in self.memory:
             return []
-        passes = _passing(op.filter, _now())
+        passes = passing(op.filter, now_utc())
         if op.query and op.query.strip():
             found = self._by_query(op, root, passes)
         else:
-            items = self._listed(root, lambda record: _kind(record) == _ITEM and passes(record))
+            items = self._listed(root, lambda record: kind_of(record) == ITEM and passes(record))
             found = [(record, None) for record in items[op.offset : op.offset + op.limit]]
         if op.refresh_ttl:
             self._refresh([record for record, _ in found])
-        return [SearchItem(**_fields_of(record), score=score) for record, score in found]
+        return [SearchItem(**fields_of(record), score=score) for record, score in found]
 
     def _listed(self, root: str | None, wanted: Callable[[MemoryRecord], bool]) -> list[MemoryRecord]:
         if root is None:
@@ -196,10 +202,10 @@ class PoincareStore(BaseStore):
         best: dict[str, float] = {}
         k = 2 * end + 8
         while True:
-            hits = self._hits(op.query, k, lambda record: _indexed(record) and passes(record), options)
+            hits = self._hits(op.query, k, lambda record: is_indexed(record) and passes(record), options)
             best = {}
             for hit in hits:
-                best.setdefault(_item_of(hit.record), self._similarity(hit.score))
+                best.setdefault(item_of(hit.record), self._similarity(hit.score))
             if len(best) >= end or len(hits) < k:
                 break
             k *= 4  # several texts of one item took the places
@@ -211,7 +217,7 @@ class PoincareStore(BaseStore):
                 out.append((record, score))
         if len(best) < end:
             without = self._listed(
-                root, lambda record: _kind(record) == _ITEM and not _indexed(record) and passes(record)
+                root, lambda record: kind_of(record) == ITEM and not is_indexed(record) and passes(record)
             )
             start = max(0, op.offset - len(best))
             out += [(record, None) for record in without[start : start + op.limit - len(out)]]
@@ -234,13 +240,13 @@ class PoincareStore(BaseStore):
         return 1.0 - 2.0 * chord * abs(chord)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
-        now = _now()
+        now = now_utc()
         found = {
             tuple(record.meta["namespace"])
             for record in self.memory
-            if _kind(record) == _ITEM and not _expired(record.meta, now)
+            if kind_of(record) == ITEM and not is_expired(record.meta, now)
         }
-        kept = {ns for ns in found if all(_matches(condition, ns) for condition in op.match_conditions or ())}
+        kept = {ns for ns in found if all(matches(condition, ns) for condition in op.match_conditions or ())}
         if op.max_depth is not None:
             kept = {ns[: op.max_depth] for ns in kept}
         return sorted(kept)[op.offset : op.offset + op.limit]
@@ -254,7 +260,7 @@ class PoincareStore(BaseStore):
     # --- writing ----------------------------------------------------------------------------------------
 
     def _put_all(self, ops: Sequence[PutOp]) -> None:
-        now = _now()
+        now = now_utc()
         with self._writing:
             for op in ops:  # validated before anything is written
                 if op.value is not None and not isinstance(op.value, Mapping):
@@ -288,9 +294,9 @@ class PoincareStore(BaseStore):
             if op.value is None:
                 continue
             indexed = self._texts(op)
-            texts |= dict.fromkeys(indexed or [_shown(op, indexed)])
+            texts |= dict.fromkeys(indexed or [shown_text(op, indexed)])
             depths = range(1, len(op.namespace) + 1)
-            new = [depth for depth in depths if _namespace_id(op.namespace[:depth]) not in self.memory]
+            new = [depth for depth in depths if namespace_id(op.namespace[:depth]) not in self.memory]
             texts |= dict.fromkeys(op.namespace[depth - 1] for depth in new)
         return list(texts)
 
@@ -298,17 +304,17 @@ class PoincareStore(BaseStore):
         """The texts of an item that are indexed, each once."""
         if op.value is None or op.index is False:
             return []
-        fields = self._fields if op.index is None else [(path, _tokens(path)) for path in op.index]
+        fields = self._fields if op.index is None else [(path, tokens_of(path)) for path in op.index]
         found = [text for _, tokens in fields for text in get_text_at_path(op.value, tokens)]
         return [text for text in dict.fromkeys(found) if text.strip()]
 
     def _clear(self, op: PutOp, texts: int, now: datetime) -> str:
         """Make way for an item: when it was first written, as text."""
-        id = _item_id(op.namespace, op.key)
+        id = item_id(op.namespace, op.key)
         record = self._record(id)
         if record is None:
             return now.isoformat()
-        if op.value is None or _expired(record.meta, now):
+        if op.value is None or is_expired(record.meta, now):
             self._forget(id)
             return now.isoformat()
         for facet in self.memory.children(id)[max(0, texts - 1) :]:
@@ -317,9 +323,9 @@ class PoincareStore(BaseStore):
 
     def _items(self, op: PutOp, texts: list[str], created: str, now: datetime) -> list[dict[str, Any]]:
         """Memories of an item: its namespaces where they are new, the item, and one for each further text."""
-        id = _item_id(op.namespace, op.key)
+        id = item_id(op.namespace, op.key)
         meta = {
-            "kind": _ITEM,
+            "kind": ITEM,
             "namespace": list(op.namespace),
             "key": op.key,
             "value": dict(op.value or {}),
@@ -328,19 +334,19 @@ class PoincareStore(BaseStore):
             "updated_at": now.isoformat(),
         }
         if op.ttl is not None:
-            meta |= {"ttl": op.ttl, "expires_at": _later(now, op.ttl)}
+            meta |= {"ttl": op.ttl, "expires_at": later(now, op.ttl)}
         branch = [
             {
-                "id": _namespace_id(op.namespace[:depth]),
+                "id": namespace_id(op.namespace[:depth]),
                 "text": op.namespace[depth - 1],
-                "parent": _namespace_id(op.namespace[: depth - 1]) if depth > 1 else None,
-                "meta": {"kind": _NAMESPACE, "namespace": list(op.namespace[:depth])},
+                "parent": namespace_id(op.namespace[: depth - 1]) if depth > 1 else None,
+                "meta": {"kind": NAMESPACE, "namespace": list(op.namespace[:depth])},
             }
             for depth in range(1, len(op.namespace) + 1)
         ]
         new = [node for node in branch if node["id"] not in self.memory]
-        parent = _namespace_id(op.namespace) if op.namespace else None
-        item: dict[str, Any] = {"id": id, "text": _shown(op, texts), "meta": meta, "t": now}
+        parent = namespace_id(op.namespace) if op.namespace else None
+        item: dict[str, Any] = {"id": id, "text": shown_text(op, texts), "meta": meta, "t": now}
         if parent is not None:
             item["parent"] = parent
         facets = [
@@ -349,7 +355,7 @@ class PoincareStore(BaseStore):
                 "text": text,
                 "parent": id,
                 "t": now,
-                "meta": meta | {"kind": _FACET, "item": id},
+                "meta": meta | {"kind": FACET, "item": id},
             }
             for number, text in enumerate(texts[1:], start=1)
         ]
@@ -362,7 +368,7 @@ class PoincareStore(BaseStore):
     def _prune(self, namespace: Namespace) -> None:
         """Remove namespaces that hold nothing any more."""
         for depth in range(len(namespace), 0, -1):
-            id = _namespace_id(namespace[:depth])
+            id = namespace_id(namespace[:depth])
             if id not in self.memory or self.memory.children(id):
                 return
             self.memory.remove(id)
@@ -374,7 +380,7 @@ class PoincareStore(BaseStore):
         for record in records:
             if record.meta.get("ttl") is None:
                 continue
-            expires = _later(_now(), record.meta["ttl"])
+            expires = later(now_utc(), record.meta["ttl"])
             for one in [record, *(self.memory.get(id) for id in self.memory.children(record.id))]:
                 one.meta = {**one.meta, "expires_at": expires}
 
@@ -382,132 +388,3 @@ class PoincareStore(BaseStore):
         minutes = (self.ttl_config or {}).get("sweep_interval_minutes")
         if minutes is not None and now - self._swept >= timedelta(minutes=minutes):
             self.sweep_ttl()
-
-
-# --- ids and metadata -------------------------------------------------------------------------------------------
-
-
-def _namespace_id(namespace: Namespace) -> str:
-    return _PREFIX + json.dumps(list(namespace), ensure_ascii=False)
-
-
-def _item_id(namespace: Namespace, key: str) -> str:
-    return f"{_namespace_id(namespace)}:{key}"
-
-
-def _shown(op: PutOp, texts: Sequence[str]) -> str:
-    """The text of an item's own memory."""
-    if texts:
-        return texts[0]
-    return op.key if op.key.strip() else _item_id(op.namespace, op.key)
-
-
-def _kind(record: MemoryRecord) -> Any:
-    return record.meta.get("kind") if record.id.startswith(_PREFIX) else None
-
-
-def _indexed(record: MemoryRecord) -> bool:
-    return _kind(record) in (_ITEM, _FACET) and bool(record.meta.get("indexed"))
-
-
-def _item_of(record: MemoryRecord) -> str:
-    return str(record.meta.get("item", record.id))
-
-
-def _fields_of(record: MemoryRecord) -> dict[str, Any]:
-    from copy import deepcopy
-
-    meta = record.meta
-    return {
-        "value": deepcopy(meta["value"]),
-        "key": meta["key"],
-        "namespace": tuple(meta["namespace"]),
-        "created_at": datetime.fromisoformat(meta["created_at"]),
-        "updated_at": datetime.fromisoformat(meta["updated_at"]),
-    }
-
-
-def _now() -> datetime:
-    return datetime.now(timezone.utc)
-
-
-def _later(now: datetime, minutes: float) -> str:
-    try:
-        return (now + timedelta(minutes=minutes)).isoformat()
-    except (OverflowError, ValueError):
-        raise ValueError(f"ttl: expected minutes, got {minutes!r:.80}") from None
-
-
-def _expired(meta: Mapping[str, Any], now: datetime) -> bool:
-    expires = meta.get("expires_at")
-    return expires is not None and datetime.fromisoformat(expires) <= now
-
-
-def _tokens(path: str) -> Any:
-    return path if path == "$" else tokenize_path(path)
-
-
-# --- conditions -------------------------------------------------------------------------------------------------
-
-
-def _matches(condition: MatchCondition, namespace: Namespace) -> bool:
-    """``*`` stands for any one label."""
-    path = condition.path
-    if len(path) > len(namespace):
-        return False
-    if condition.match_type not in ("prefix", "suffix"):
-        raise ValueError(f"match_type: expected prefix or suffix, got {condition.match_type!r:.80}")
-    part = (
-        namespace[: len(path)]
-        if condition.match_type == "prefix"
-        else namespace[len(namespace) - len(path) :]
-    )
-    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
-
-
-def _passing(filters: Mapping[str, Any] | None, now: datetime) -> Callable[[MemoryRecord], bool]:
-    for key, wanted in (filters or {}).items():
-        _check(wanted, key)
-
-    def passes(record: MemoryRecord) -> bool:
-        if _expired(record.meta, now):
-            return False
-        value = record.meta["value"]
-        return all(_equals(value.get(key), wanted) for key, wanted in (filters or {}).items())
-
-    return passes
-
-
-def _check(wanted: Any, where: str) -> None:
-    if not isinstance(wanted, Mapping):
-        return
-    for name, operand in wanted.items():
-        if isinstance(name, str) and name.startswith("$"):
-            if name not in _ORDERS and name not in ("$eq", "$ne"):
-                raise ValueError(f"filter[{where!r}]: unknown operator {name!r:.80}")
-        else:
-            _check(operand, f"{where}.{name}")
-
-
-def _equals(value: Any, wanted: Any) -> bool:
-    """As LangGraph's stores compare: mappings part by part, lists element by element, operators below a key."""
-    if isinstance(wanted, Mapping):
-        if any(isinstance(name, str) and name.startswith("$") for name in wanted):
-            return all(_holds(name, value, operand) for name, operand in wanted.items())
-        return isinstance(value, Mapping) and all(_equals(value.get(key), one) for key, one in wanted.items())
-    if isinstance(wanted, list | tuple):
-        if not isinstance(value, list | tuple) or len(value) != len(wanted):
-            return False
-        return all(_equals(a, b) for a, b in zip(value, wanted, strict=True))
-    return bool(value == wanted)
-
-
-def _holds(name: str, value: Any, operand: Any) -> bool:
-    if name == "$eq":
-        return bool(value == operand)
-    if name == "$ne":
-        return bool(value != operand)
-    try:
-        return _ORDERS[name](float(value), float(operand))
-    except (TypeError, ValueError):  # missing, or no number
-        return False

@@ -158,6 +158,8 @@ class Memory(Settings, Remembering, Lookup, Searching, Showing, Keeping, Exchang
         decay: DecayPolicy | None = None,
         clock: Callable[[], datetime] | None = None,
         timeout: float = 30.0,
+        exact: bool = True,
+        connections: int = 8,
         **settings: Any,
     ) -> RemoteMemory:
         """A memory in a database server that many processes share: the same methods, the same scores.
@@ -167,13 +169,19 @@ class Memory(Settings, Remembering, Lookup, Searching, Showing, Keeping, Exchang
         url : str
             ``postgresql://user@host/database`` (PostgreSQL with pgvector; extra ``postgres``), or
             ``qdrant://host:6333`` (extra ``qdrant``; ``qdrants`` with TLS, ``qdrant://:KEY@host`` with a key,
-            ``qdrant:///folder`` and ``qdrant:///:memory:`` without a server).
+            ``qdrant-edge:///folder`` for its engine in this process, extra ``qdrant-edge``; ``qdrant:///folder`` and
+            ``qdrant:///:memory:`` for the client's local mode).
         name : str, default "memory"
             Of the table or collection; made where there is none.
         embedder, decay, clock : optional
             As for `load`.
         timeout : float, default 30
             Seconds that the server may take for one thing.
+        exact : bool, default True
+            False: the server's graph index (HNSW; PostgreSQL makes it then) finds the nearest, which is faster and may
+            miss some.
+        connections : int, default 8
+            To PostgreSQL, at most: so many threads are served at once.
         **settings
             Of a new memory, as of `Memory`; for one that exists they must be those it has.
 
@@ -194,7 +202,15 @@ class Memory(Settings, Remembering, Lookup, Searching, Showing, Keeping, Exchang
 
         connect = importlib.import_module("poincare_memory.backends").connect
         remote: RemoteMemory = connect(
-            url, name=name, timeout=timeout, embedder=embedder, decay=decay, clock=clock, **settings
+            url,
+            name=name,
+            timeout=timeout,
+            exact=exact,
+            connections=connections,
+            embedder=embedder,
+            decay=decay,
+            clock=clock,
+            **settings,
         )
         return remote
 
