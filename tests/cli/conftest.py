@@ -37,8 +37,8 @@ def folder(tmp_path: Path, demo_bytes: bytes, monkeypatch: pytest.MonkeyPatch) -
 def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the command in this process; ``stdin=`` is what it reads."""
 
-    def run(*argv: str, stdin: str = "") -> Result:
-        data = io.BytesIO(stdin.encode())
+    def run(*argv: str, stdin: str | bytes = "") -> Result:
+        data = io.BytesIO(stdin.encode() if isinstance(stdin, str) else stdin)
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(data, "utf-8"))
         try:
             code = main(list(argv))

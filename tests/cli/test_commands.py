@@ -167,6 +167,47 @@ def test_edits_that_cannot_be_leave_no_trace(folder: Path, command: Run) -> None
     assert not (folder / "missing.db").exists()
 
 
+def test_a_store_that_nothing_could_be_added_to_is_not_made(folder: Path, command: Run) -> None:
+    assert_one_line_error(command("add", "new.db", "x", "--parent", "none"), "unknown id 'none'")
+    assert_one_line_error(command("add", "new.db", " "), "non-empty")
+    assert sorted(path.name for path in folder.iterdir()) == ["demo.db"]
+
+
+def test_bytes_that_are_no_text(folder: Path, command: Run) -> None:
+    latin = "zwei\ncafé\n".encode("latin-1")
+    place = "standard input:2:4: expected UTF-8 text, got the byte 0xe9"
+    assert_one_line_error(command("add", "new.db", "-", stdin=latin), place)
+    assert_one_line_error(command("search", "demo.db", "-", stdin=latin), place)
+    argument = "caf\udce9"  # as Python gives the bytes of an argument
+    for argv in (
+        ("add", "new.db", argument),
+        ("search", "demo.db", argument),
+        ("inspect", "demo.db", "--query", argument),
+    ):
+        assert_one_line_error(command(*argv), "expected UTF-8 text, got the byte 0xe9", code=2)
+    assert sorted(path.name for path in folder.iterdir()) == ["demo.db"]
+    assert command("add", "new.db", "-", stdin="\ufeffzwei\n".encode())[0] == 0
+    assert [record.text for record in Memory.load("new.db")] == ["zwei"]
+
+
+def test_a_store_is_no_stream_and_a_page_may_be_one(folder: Path, command: Run) -> None:
+    command("export", "demo.db", "x.json")
+    assert_one_line_error(command("import", "x.json", "-"), "a store cannot be a standard stream")
+    assert_one_line_error(command("add", "-", "x"), "a store cannot be a standard stream")
+    code, page, errors = command("inspect", "demo.db", "-o", "-")
+    assert (code, errors) == (0, "")
+    assert page.startswith("<!doctype html>") and page.endswith("</html>\n")
+    assert_one_line_error(command("inspect", "demo.db", "-o", "-", "--open"), "--open")
+    assert sorted(path.name for path in folder.iterdir()) == ["demo.db", "x.json"]
+
+
+def test_a_root_alone_means_its_branch(folder: Path, command: Run) -> None:
+    found = command("search", "demo.db", "knee", "--root", "hams")
+    assert found == command("search", "demo.db", "knee", "--root", "hams", "--mode", "subtree")
+    assert len(found[1].splitlines()) == 5
+    assert command("search", "demo.db", "--root", "hams", "-k", "2")[0] == 0
+
+
 def test_remove_and_link(folder: Path, command: Run) -> None:
     assert command("link", "demo.db", "hams", "upper") == (0, "body › upper › hams\n", "")
     assert command("link", "demo.db", "hams", "--to-root") == (0, "hams\n", "")

@@ -74,8 +74,8 @@ def test_a_new_file_is_never_open_to_more_than_the_old_one_was(tmp_path, monkeyp
     modes = []
     create = atomic._create
 
-    def noted(temporary: Path, private: bool) -> None:
-        create(temporary, private)
+    def noted(temporary: Path, target: Path) -> None:
+        create(temporary, target)
         modes.append(stat.S_IMODE(temporary.stat().st_mode))
 
     monkeypatch.setattr(atomic, "_create", noted)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .stores import AddCommand, add_store, existing_file, named_parts
-from .terminal import tell, tell_json
+from .terminal import counted, tell, tell_json
 
 if TYPE_CHECKING:
     from ..store.diagnosis import Examination
@@ -80,7 +80,7 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _what_there_is(found: Examination) -> str:
-    memories = "1 memory" if found.count == 1 else f"{found.count} memories"
+    memories = counted(found.count)
     if not found.versions:
         return memories
     return (

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .stores import STANDARD_STREAM, AddCommand, add_store, advice, json_object, moment, opened, unknown_id
+from .stores import (
+    STANDARD_STREAM,
+    AddCommand,
+    add_store,
+    advice,
+    json_object,
+    moment,
+    opened,
+    refuse_stream,
+    remove_new,
+    standard_input,
+    unknown_id,
+    utf8,
+)
 from .terminal import Metered, complain, tell
 
 if TYPE_CHECKING:
@@ -18,7 +30,7 @@ def register(add: AddCommand) -> None:
     """Add these commands to the parser."""
     adding = add("add", add_memory, "add a memory; makes the store where there is none; prints the id")
     add_store(adding, "SQLite file of a memory, made where there is none")
-    adding.add_argument("text", help="what to remember; - reads standard input, a memory a line")
+    adding.add_argument("text", type=utf8, help="what to remember; - reads standard input, a memory a line")
     option = adding.add_argument
     option("--parent", metavar="ID", help="the memory it belongs under")
     option("--id", help="its id (default: 12 random hex digits)")
@@ -51,7 +63,7 @@ def add_memory(arguments: argparse.Namespace) -> None:
     """Add what was passed, or each line of standard input, all or none."""
     texts = [arguments.text]
     if arguments.text == STANDARD_STREAM:
-        texts = [line for line in sys.stdin.read().splitlines() if line.strip()]
+        texts = [line for line in standard_input().splitlines() if line.strip()]
         if arguments.id is not None and len(texts) != 1:
             raise ValueError(f"--id: one id, but {len(texts)} lines on standard input")
     item: dict[str, Any] = {
@@ -64,13 +76,20 @@ def add_memory(arguments: argparse.Namespace) -> None:
     }
     if arguments.pin:
         item["pin"] = True
-    if not Path(arguments.db).exists():
+    refuse_stream(arguments.db)
+    is_new = not Path(arguments.db).exists()
+    try:
+        with advice(), opened(arguments, embeds=True, create=True) as memory:
+            _check_known(memory, [arguments.parent], arguments.db)
+            items = [{**item, "text": text} for text in texts]
+            with Metered("embedding") as progress:
+                ids = memory.add_many(items, on_duplicate=arguments.on_duplicate, progress=progress)
+    except BaseException:
+        if is_new:
+            remove_new(arguments.db)
+        raise
+    if is_new:
         complain(f"{arguments.db} is a new store")
-    with advice(), opened(arguments, embeds=True, create=True) as memory:
-        _check_known(memory, [arguments.parent], arguments.db)
-        items = [{**item, "text": text} for text in texts]
-        with Metered("embedding") as progress:
-            ids = memory.add_many(items, on_duplicate=arguments.on_duplicate, progress=progress)
     for id in ids:
         tell(id)
 

@@ -18,8 +18,10 @@ from .stores import (
     named_parts,
     opened,
     refuse_same_file,
+    refuse_stream,
+    remove_new,
 )
-from .terminal import Metered, tell
+from .terminal import Metered, counted, tell
 
 FORMATS = ("json", "jsonl", "csv", "tsv", "markdown")
 BY_NAME = "by the end of the file's name: .jsonl, .csv, .tsv, .md; JSON otherwise"
@@ -76,19 +78,20 @@ def export(arguments: argparse.Namespace) -> None:
     with Metered("exporting") as progress:
         count = export_text(memory, target, format, bare=arguments.bare, progress=progress)
     if not to_stream:
-        tell(f"wrote {arguments.out} ({count} memories)")
+        tell(f"wrote {arguments.out} ({counted(count)})")
 
 
 def import_(arguments: argparse.Namespace) -> None:
     """Write a store from text."""
     format = _format(arguments.format, arguments.source)
     from_stream = arguments.source == STANDARD_STREAM
+    refuse_stream(arguments.db)
     if not from_stream:
         refuse_same_file(existing_file(arguments.source), arguments.db)
     with advice():
         write = _import_json if format == "json" else _import_text
         count = write(arguments, format, from_stream)
-    tell(f"wrote {arguments.db} ({count} memories)")
+    tell(f"wrote {arguments.db} ({counted(count)})")
 
 
 def _import_json(arguments: argparse.Namespace, _: Any, from_stream: bool) -> int:
@@ -129,14 +132,8 @@ def _import_text(arguments: argparse.Namespace, format: Any, from_stream: bool) 
             )
     except BaseException:
         if made:
-            _remove_new(Path(arguments.db))
+            remove_new(arguments.db)
         raise
-
-
-def _remove_new(path: Path) -> None:
-    """A store that was made for memories that did not come."""
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def _format(named: str | None, file: str) -> Any:

@@ -17,9 +17,11 @@ from .stores import (
     load,
     moment,
     refuse_same_file,
+    standard_input,
     unknown_id,
+    utf8,
 )
-from .terminal import Piece, is_coloured, one_line, tell, tell_json
+from .terminal import Piece, counted, is_coloured, one_line, tell, tell_json
 
 MODES = ("nearest", "subtree", "children", "ancestors", "siblings", "cone")
 DEMO_HALF_LIFE_HOURS = 24 * 30
@@ -32,10 +34,12 @@ def register(add: AddCommand) -> None:
     """Add these commands to the parser."""
     looking = add("inspect", inspect, "write an interactive HTML inspector for a saved memory")
     add_store(looking)
-    looking.add_argument("-o", "--out", help="output .html (default: beside the store)")
+    looking.add_argument(
+        "-o", "--out", help="output .html (default: beside the store); - for standard output"
+    )
     looking.add_argument("--open", action="store_true", help="open in the default browser")
     looking.add_argument(
-        "--query", metavar="TEXT", help="mark what a search finds, with the terms of its scores"
+        "--query", metavar="TEXT", type=utf8, help="mark what a search finds, with the terms of its scores"
     )
     looking.add_argument("-k", type=at_least_one, default=10, help="how many hits (default: %(default)s)")
     looking.add_argument("--at", type=moment, metavar="TIME", help="the moment at which the page opens")
@@ -55,12 +59,13 @@ def _register_search(add: AddCommand) -> None:
     searching.set_defaults(may_come_late="query")
     searching.add_argument(
         "query",
+        type=utf8,
         nargs="?",
         help="what to look for; - reads it from standard input; not needed with --mode or --filter",
     )
     option = searching.add_argument
     option("-k", type=at_least_one, default=5, help="how many results (default: %(default)s)")
-    option("--mode", choices=MODES, default="nearest", help="which memories (default: %(default)s)")
+    option("--mode", choices=MODES, help="which memories (default: nearest; with --root: subtree)")
     option(
         "--root",
         action="append",
@@ -84,12 +89,16 @@ def _register_search(add: AddCommand) -> None:
 def inspect(arguments: argparse.Namespace) -> None:
     """Write the inspector page of a store."""
     memory = load(arguments)
+    look: dict[str, Any] = {"query": arguments.query, "k": arguments.k, "at_time": arguments.at}
+    if arguments.out == STANDARD_STREAM:
+        if arguments.open:
+            raise ValueError("--open: a browser opens files, not standard output")
+        sys.stdout.buffer.write(memory.inspect(**look).encode())
+        return
     page = Path(arguments.out) if arguments.out else _page_beside(arguments.db)
     refuse_same_file(arguments.db, page)
-    memory.inspect(
-        page, open_browser=arguments.open, query=arguments.query, k=arguments.k, at_time=arguments.at
-    )
-    tell(f"wrote {page} ({len(memory)} memories)")
+    memory.inspect(page, open_browser=arguments.open, **look)
+    tell(f"wrote {page} ({counted(len(memory))})")
 
 
 def tree(arguments: argparse.Namespace) -> None:
@@ -110,8 +119,10 @@ def stats(arguments: argparse.Namespace) -> None:
 
 def search(arguments: argparse.Namespace) -> None:
     """Print the best matches, one a line. The store is only read."""
-    query = _query(arguments)
     roots = arguments.root or []
+    if arguments.mode is None:
+        arguments.mode = "subtree" if roots else "nearest"
+    query = _query(arguments)
     if len(roots) > 1 and arguments.mode != "subtree":
         raise ValueError("--root: several are for --mode subtree only")
     memory = _searched(arguments)
@@ -145,7 +156,7 @@ def search(arguments: argparse.Namespace) -> None:
 def _query(arguments: argparse.Namespace) -> str | None:
     query: str | None = arguments.query
     if query == STANDARD_STREAM:
-        query = sys.stdin.read().strip()
+        query = standard_input().strip()
     if query is None and arguments.mode == "nearest" and arguments.filter is None:
         raise ValueError("search: a query is needed, unless there is a --mode or a --filter")
     return query

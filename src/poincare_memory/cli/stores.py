@@ -100,6 +100,42 @@ def refuse_same_file(source: str | Path, target: str | Path) -> None:
         raise ValueError(f"{target} is the input itself: name another output file")
 
 
+def refuse_stream(db: str) -> None:
+    """A store is read and written at any place in it."""
+    if db == STANDARD_STREAM:
+        raise ValueError(f"a store cannot be a standard stream: name a file (./{db} is one)")
+
+
+def remove_new(db: str) -> None:
+    """Take away a store that was made for memories that did not come."""
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{db}{suffix}").unlink(missing_ok=True)
+
+
+def standard_input() -> str:
+    """All of it; UTF-8, whatever the terminal's encoding is."""
+    data = sys.stdin.buffer.read()
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        byte = data[error.start]
+        raise ValueError(
+            f"standard input:{line}:{column}: expected UTF-8 text, got the byte {byte:#04x}"
+        ) from None
+
+
+def utf8(text: str) -> str:
+    """An argument, if its bytes were UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        byte = ord(text[error.start]) & 0xFF
+        raise argparse.ArgumentTypeError(f"expected UTF-8 text, got the byte {byte:#04x}") from None
+    return text
+
+
 # --- stores -------------------------------------------------------------------------------------------
 
 

@@ -70,6 +70,11 @@ def one_line(text: str) -> str:
     return " ".join(text.splitlines())
 
 
+def counted(memories: int) -> str:
+    """How many there are, in words."""
+    return "1 memory" if memories == 1 else f"{memories} memories"
+
+
 def reason(error: BaseException) -> str:
     """An exception in one line."""
     if isinstance(error, OSError) and error.strerror:

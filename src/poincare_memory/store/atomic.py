@@ -40,7 +40,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     _sweep(target)
     temporary = target.with_name(f".{target.name[:32]}.{secrets.token_hex(6)}.tmp")
     try:
-        _create(temporary, private=target.exists())
+        _create(temporary, target)
         yield temporary
         _keep_owner_and_mode(target, temporary)
         _flush(temporary)
@@ -75,10 +75,13 @@ def _check_replaceable(target: Path) -> None:
         raise FileNotFoundError(errno.ENOENT, "its folder does not exist", str(target))
 
 
-def _create(temporary: Path, private: bool) -> None:
+def _create(temporary: Path, target: Path) -> None:
     """An empty file; until it has the mode of the one it replaces, nobody else may read what is in it."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    os.close(os.open(temporary, flags, 0o600 if private else 0o666))
+    try:
+        os.close(os.open(temporary, flags, 0o600 if target.exists() else 0o666))
+    except OSError as error:  # a user knows of the target only
+        raise OSError(error.errno, f"{error.strerror} in its folder", str(target)) from error
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

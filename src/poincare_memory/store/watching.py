@@ -12,6 +12,7 @@ from typing import Final
 
 from . import sql
 from .connections import identity
+from .errors import StoreReadError
 from .schema import CONFIGURED, DELETED, INSERTED, LIVE_TABLES, TOUCHED, UPDATED
 
 __all__ = ["Event", "watch"]
@@ -100,6 +101,10 @@ class _Following:
             self._seq = sql.last_change(self._connection)
         except sqlite3.DatabaseError as error:
             self.close()
+            if isinstance(error, sqlite3.OperationalError) and sql.needs_recovery(error):
+                raise StoreReadError(
+                    f"{file}: cannot be followed: that needs write access to its folder"
+                ) from error
             raise ValueError(f"{file}: not a readable memory store ({error})") from error
         except BaseException:
             self.close()
