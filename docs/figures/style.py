@@ -26,7 +26,7 @@ COLOURS = ("#2a6f97", "#c8553d", "#588157", "#8d6a9f", "#b08900")
 def save(figure: Any) -> None:
     """Write the figure beside the program that was started."""
     program = Path(sys.argv[0]).resolve()
-    figure.savefig(program.with_suffix(".svg"), bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(program.with_suffix(".svg"), bbox_inches="tight", dpi=110, metadata={"Date": None})
 
 
 def disk(axes: Any) -> None:

@@ -38,13 +38,15 @@ struct ConeEpoch {
         return excess;
     }
 
-    // Pushes v out of the cone of u, by an angle of γ.
+    // Pushes v, where it is next to the cone of u, out to an angle of γ. Inside, E is 0 all around and has no
+    // slope: pushing out what lies there too was measured to tear the cones of large hierarchies apart.
     double repel(std::int32_t u, std::int32_t v) {
         const double excess = cone_excess(row(u), row(v), dim, settings.k, at_u.data(), at_v.data());
         if (excess >= settings.margin) return 0;
+        if (!(excess > 0)) return settings.margin;
         step(u, at_u, -settings.rate);
         step(v, at_v, -settings.rate);
-        return settings.margin - std::max(excess, 0.0);
+        return settings.margin - excess;
     }
 
     double* row(std::int32_t node) const { return points + static_cast<std::size_t>(node) * dim; }

@@ -62,6 +62,12 @@ def test_given_points_are_the_start():
     assert not np.array_equal(moved[0], init[0])
 
 
+def test_the_rate_falls_linearly():
+    seen = []
+    fit_entailment_cones(CLOSURE, 3, 5, 0.5, lr_end=0.1, callback=lambda at: seen.append(at.lr))
+    assert seen == pytest.approx([0.5, 0.4, 0.3, 0.2, 0.1])
+
+
 def test_a_callback_stops_and_progress_is_told():
     told = []
     _, report = fit_entailment_cones(
@@ -78,6 +84,8 @@ def test_a_callback_stops_and_progress_is_told():
         ("epochs", -1, ValueError),
         ("lr", math.nan, ValueError),
         ("lr", -1.0, ValueError),
+        ("lr_end", -1.0, ValueError),
+        ("lr_end", math.inf, ValueError),
         ("negatives", 0, ValueError),
         ("K", 0.0, ValueError),
         ("K", math.inf, ValueError),
@@ -113,7 +121,7 @@ def test_a_split_keeps_basic_pairs_and_holds_out_others(share, turned):
     assert set.union(*parts) <= set(closure)
     rest = len(closure) - len(basic)
     assert len(split.test) == len(split.validation) == round(0.05 * rest)
-    assert len(split.train) == len(basic) + round(share * (rest - 2 * len(split.test)))
+    assert len(split.train) == len(basic) + min(round(share * rest), rest - 2 * len(split.test))
     assert split_links(closure, share, seed=4) == split
     assert split_links(closure, share, seed=5) != split
 

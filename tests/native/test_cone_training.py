@@ -98,6 +98,25 @@ def test_a_small_step_lowers_the_loss_of_a_pair():
             assert excess(rows[0], rows[1])[0] < before
 
 
+def test_a_negative_inside_a_cone_costs_the_margin_and_moves_nothing():
+    """The loss max(0, γ − max(0, Ξ − ψ)) has no slope there; next to the cone it has."""
+    margin = 0.05
+    apex = np.array([0.3, 0.0])
+    for angle, moves in [(0.0, False), (0.1, False), (0.32, True), (0.9, False)]:
+        other = apex + 0.1 * np.array([np.cos(angle), np.sin(angle)])
+        rows = np.stack([apex, [-0.9, 0.0], other])
+        found = excess(rows[0], rows[2])[0]
+        assert (0 < found < margin) == moves
+        before = rows.copy()
+        pair = runs([(0, 1)], 3)  # 1 is no negative of 0, so that 2 is the only one
+        loss = _kernels.cone_epoch(*pair, rows, np.ones(4, np.uint64), 1, 0, 0.0, K, margin)
+        assert loss == pytest.approx(
+            max(excess(before[0], before[1])[0], 0) + min(max(margin - max(found, 0), 0), margin)
+        )
+        _kernels.cone_epoch(*pair, rows, np.ones(4, np.uint64), 1, 0, 1e-9, K, margin)
+        assert np.array_equal(rows[2], before[2]) != moves
+
+
 def test_what_would_leave_the_arrays_is_refused():
     pair, turned = runs([(0, 1)], 2)
     words = np.ones(4, np.uint64)

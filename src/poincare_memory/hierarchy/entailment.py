@@ -28,20 +28,22 @@ N = TypeVar("N", bound=Hashable)
 
 _LARGEST_RATE = 1e3
 _WARM_EPOCHS = 100
-_WARM_RATE = 0.1
+_WARM_RATE = 0.03
+_DRAWN_IN = 0.7  # of the norms, as in the paper's own program
 
 
 def fit_entailment_cones(
     edges: Iterable[tuple[N, N]] | NDArray[Any],
     dim: int = 10,
     epochs: int = 100,
-    lr: float = 0.01,
+    lr: float = 0.003,
     negatives: int = 10,
     seed: int | None = 0,
     ball: PoincareBall | None = None,
     *,
     K: float = 0.1,
     margin: float = 0.01,
+    lr_end: float | None = None,
     init: Mapping[N, FloatArray] | None = None,
     progress: Progress = None,
     callback: Callable[[TrainingProgress[N]], bool | None] | None = None,
@@ -68,10 +70,13 @@ def fit_entailment_cones(
     K : float
         Of the cones, above 0 (curvature 1: the aperture of a point does not depend on the scale of ``ball``).
     margin : float
-        Angle by which what is unrelated is to lie outside.
+        Angle by which what is unrelated is to lie outside. The loss of
+        what lies inside has no slope: it is not pushed out.
+    lr_end : float, optional
+        Factor of the last epoch, to which that of the first falls (or rises) linearly; by default it stays ``lr``.
     init : mapping of node to point, optional
-        Points of ``ball`` to begin from. By default a Poincaré embedding of 100 epochs, moved away from the origin,
-        as in the paper: next to it there are no cones.
+        Points of ``ball`` to begin from. By default a Poincaré embedding of 100 epochs, its norms times 0.7: next to
+        the boundary cones are too narrow to learn from. Next to the origin there are none: points are kept outside.
 
     Returns
     -------
@@ -100,6 +105,7 @@ def fit_entailment_cones(
     K = positive_number("K", K)
     margin = number_within("margin", margin, 0, math.pi)
     rate = number_within("lr", lr, 0, _LARGEST_RATE)
+    last_rate = rate if lr_end is None else number_within("lr_end", lr_end, 0, _LARGEST_RATE)
     epochs = integer("epochs", epochs, least=0)
     warm = FitOptions(
         dim,
@@ -112,22 +118,20 @@ def fit_entailment_cones(
         burn_in=20,
         burn_in_lr_factor=0.1,
         burn_in_sampler="degree",
-        dtype=np.float64,
+        dtype=np.float32 if init is None else np.float64,
     )
     fit: Fit[N] = Fit(edges, warm, 1.0 if ball is None else ball.sqrt_c)
     if init is not None:
         fit.start_from(init)
     else:
-        fit.start_at_random()
-        fit.train()
-        fit.rows[:, : warm.dim] = _away_from_origin(fit.rows[:, : warm.dim].astype(np.float64), K)
-    return _learn_cones(fit, epochs, rate, K, margin, progress, callback)
+        _begin_drawn_in(fit)
+    fit.options.lr, fit.options.lr_end, fit.options.burn_in = rate, last_rate, 0
+    return _learn_cones(fit, epochs, K, margin, progress, callback)
 
 
 def _learn_cones(
     fit: Fit[N],
     epochs: int,
-    rate: float,
     K: float,
     margin: float,
     progress: Progress,
@@ -136,14 +140,13 @@ def _learn_cones(
     rows = np.ascontiguousarray(fit.rows[:, : fit.options.dim], dtype=np.float64)
     run, turned = _run(fit.pairs), _run(fit.pairs.reversed())
     fit.done, fit.options.epochs = [], epochs
-    fit.options.lr = fit.options.lr_end = rate
-    fit.options.burn_in = 0
     negatives = fit.options.negatives
     sides = (negatives + 1) // 2, negatives // 2
     started = time.perf_counter()
     with metered(progress, epochs, "training", "epoch") as meter:
         for epoch in range(epochs):
             words = fit.words(_WARM_EPOCHS + epoch)
+            rate = fit.options.rate(epoch)
             loss = _kernels.cone_epoch(run, turned, rows, words, *sides, rate, K, margin)
             fit.done.append(loss / len(fit.pairs))
             fit.seconds = time.perf_counter() - started
@@ -159,10 +162,11 @@ def _run(pairs: NumberedPairs[N]) -> _kernels.TrainingRun:
     return _kernels.TrainingRun(len(pairs.nodes), *pairs.given, *pairs.excluded(), None, None)
 
 
-def _away_from_origin(points: FloatArray, K: float) -> FloatArray:
-    """Every hyperbolic radius longer by that from which on cones have an angle."""
-    norms = np.linalg.norm(points, axis=1, keepdims=True)
-    least = 2 * math.atanh(_kernels.smallest_apex_norm(K))
-    wanted = np.tanh((2 * np.arctanh(norms) + least) / 2)
-    moved: FloatArray = points * (wanted / np.maximum(norms, np.finfo(float).tiny))
-    return moved
+def _begin_drawn_in(fit: Fit[N]) -> None:
+    """A Poincaré embedding of (descendant, ancestor), drawn in: near the boundary cones are narrow, and slopes wild."""
+    below = fit.pairs
+    fit.pairs = below.reversed()
+    fit.start_at_random()
+    fit.train()
+    fit.pairs = below
+    fit.rows = fit.rows.astype(np.float64) * _DRAWN_IN

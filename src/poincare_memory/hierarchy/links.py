@@ -52,7 +52,8 @@ def split_links(closure: Iterable[tuple[N, N]], share: float = 0.5, *, seed: int
     """Split a transitive closure for link prediction, as Ganea et al. (2018, section 5) do.
 
     A pair is *basic* if it does not follow from others (it is in the transitive reduction). Basic pairs are always
-    trained on; of the rest 5 % each are for validation and test, and ``share`` of what is left is trained on.
+    trained on; of the rest 5 % each are for validation and test, and ``share`` of it (of 0.9 on, all that is left) is
+    trained on.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def split_links(closure: Iterable[tuple[N, N]], share: float = 0.5, *, seed: int
     >>> chain = [(i, j) for i in range(30) for j in range(i + 1, 30)]
     >>> split = split_links(chain, 0.1)
     >>> len(split.train), len(split.validation), len(split.test)
-    (66, 20, 20)
+    (70, 20, 20)
     """
     share = number_within("share", share, 0, 1)
     pairs = list(dict.fromkeys(closure))
@@ -93,7 +94,7 @@ def split_links(closure: Iterable[tuple[N, N]], share: float = 0.5, *, seed: int
     held = max(1, round(_HELD_OUT * len(rest)))
     chosen = [rest[i] for i in order]
     left = chosen[2 * held :]
-    return LinkSplit(basic + left[: round(share * len(left))], chosen[:held], chosen[held : 2 * held], pairs)
+    return LinkSplit(basic + left[: round(share * len(rest))], chosen[:held], chosen[held : 2 * held], pairs)
 
 
 def link_prediction(
