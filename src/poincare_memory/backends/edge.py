@@ -55,6 +55,10 @@ class EdgeClient:
     def create_payload_index(self, name: str, field: str, kind: str) -> None:
         self._shard(name).update(edge.UpdateOperation.create_field_index(field, _KINDS[kind]))
 
+    def optimize(self, name: str) -> None:
+        """Build the graphs of what has been written: servers do so by themselves."""
+        self._shard(name).optimize()
+
     def _shard(self, name: str) -> Any:
         if name not in self._shards:
             self._shards[name] = edge.EdgeShard.load(str(self._folder / name))

@@ -129,6 +129,8 @@ class QdrantEngine:
         if schema_of(kept, repr(self)) < SCHEMA:
             self._migrate()
             self._ask(lambda: self._keep(kept["settings"]))
+        if not self._exact and hasattr(self._client, "optimize"):
+            self._ask(lambda: self._client.optimize(self._name))
         settings: dict[str, Any] = kept["settings"]
         return settings
 

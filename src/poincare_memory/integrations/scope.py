@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..retrieval.filters import MetadataFilter, compile_filter
+from ..temporal.instants import to_micros
 
 if TYPE_CHECKING:
     from ..store.memory import Memory
@@ -94,6 +97,7 @@ class Scope:
         """`Memory.search` among the memories of the branch."""
         if root is not None:
             self.get(root)
+        filters = self._without_the_parent_above(filters)
         if self.root is None:
             return self.memory.search(query, mode=mode, root=root, filters=filters, **options)  # type: ignore[arg-type]  # checked there
         if mode == "nearest":
@@ -162,6 +166,30 @@ class Scope:
         if id == self.root:
             raise ValueError(f"{id!r:.80} is the top of what may be changed: it stays where it is")
 
+    def _without_the_parent_above(self, filters: Any) -> Any:
+        """Conditions on `parent` find none at the top: they would tell, guess by guess, what is above."""
+        if not isinstance(filters, Mapping) or self.root is None or self.memory.parent(self.root) is None:
+            return filters
+        wanted = compile_filter(filters)
+        if not isinstance(wanted, MetadataFilter) or "parent" not in _keys(filters):
+            return filters
+
+        def passes(record: MemoryRecord) -> bool:
+            return bool(wanted.mask([record.meta], lambda name: self._field(record, name))[0])
+
+        return passes
+
+    def _field(self, record: MemoryRecord, name: str) -> Any:
+        """A field of one record as conditions want it."""
+        if name == "parent":
+            return [None if record.id == self.root else record.parent_id]
+        if name == "t":
+            return np.array([to_micros(record.t)])
+        if name == "level":
+            return np.array([self.memory.level(record.id) if record.id in self.memory else 0])
+        value = getattr(record, name)
+        return np.array([value]) if name == "access_count" else [value]
+
     def _only_inside(self, filters: Any) -> Callable[[MemoryRecord], bool]:
         # By a function and not by an "id" condition: metadata may have a key of that name.
         inside = {self.root, *self.memory.descendants(str(self.root))}
@@ -186,3 +214,17 @@ def _without_above(text: str, levels: int) -> str:
     if levels and len(lines) == 1:  # one match, cut, for which its ancestors made room
         return text
     return "\n".join(line[len(indent) :] for line in lines if line.startswith(indent))
+
+
+def _keys(filters: Any) -> set[Any]:
+    """All keys of a filter, whatever is nested in it."""
+    found: set[Any] = set()
+    waiting = [filters]
+    while waiting:
+        here = waiting.pop()
+        if isinstance(here, Mapping):
+            found |= here.keys()
+            waiting += here.values()
+        elif isinstance(here, list | tuple):
+            waiting += here
+    return found
