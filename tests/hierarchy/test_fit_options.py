@@ -375,3 +375,9 @@ def test_the_order_of_the_pairs_does_not_count(fit, twice, exclude):
 def test_a_pair_of_one_node_is_refused_with_its_place(edges):
     with pytest.raises(ValueError, match="node 3 is paired with itself at position 2"):
         fit_poincare_embeddings(edges)
+
+
+@pytest.mark.parametrize("edges", [[(1.0, 2.0), (2.0, math.nan)], np.array([(1.0, 2.0), (2.0, math.nan)])])
+def test_a_node_that_is_not_equal_to_itself_is_refused(edges):
+    with pytest.raises(ValueError, match="edges: expected nodes that equal themselves, got nan"):
+        fit_poincare_embeddings(edges)

@@ -86,6 +86,9 @@ class NumberedPairs(Generic[N]):
         count = len(self.nodes)
         if count > _MOST_NODES:
             raise ValueError(f"edges: expected at most {_MOST_NODES} nodes, got {count}")
+        strange = next((node for node in self.nodes if node != node), None)
+        if strange is not None:
+            raise ValueError(f"edges: expected nodes that equal themselves, got {strange!r}")
         keys = np.empty(pairs + count, np.int64)
         keys[pairs:] = np.arange(count, dtype=np.int64) * (count + 1)
         return keys
