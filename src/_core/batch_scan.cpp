@@ -298,10 +298,10 @@ class Chosen {
     std::vector<float> bounds_of(const std::vector<std::size_t>& positions) const {
         const CodedQuery coded(query_.direction, columns_.dim);
         std::vector<float> bounds;
-        std::int32_t rows[kBlock];
-        float above[kBlock];
-        for (std::size_t start = 0; start < positions.size(); start += kBlock) {
-            const std::size_t here = std::min(kBlock, positions.size() - start);
+        std::int32_t rows[kCodeBlock];
+        float above[kCodeBlock];
+        for (std::size_t start = 0; start < positions.size(); start += kCodeBlock) {
+            const std::size_t here = std::min(kCodeBlock, positions.size() - start);
             for (std::size_t i = 0; i < here; ++i) {
                 const std::size_t position = positions[start + i];
                 rows[i] = candidates_.rows ? candidates_.rows[position] : static_cast<std::int32_t>(position);

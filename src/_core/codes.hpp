@@ -63,16 +63,29 @@ struct ListedRows {
     std::size_t operator[](std::size_t i) const { return static_cast<std::size_t>(rows[i]); }
 };
 
-// above[i] ≥ ⟨query, row rows[i]⟩, for n up to kBlock.
-constexpr std::size_t kBlock = 256;  // rows that share the scratch arrays of one step
+// Scattered rows are asked for before their turn; the processor sees by itself what comes after consecutive
+// ones.
+constexpr std::size_t kRowsAhead = 8;
+POINCARE_INLINE void ask_for_codes(const CodedRows&, const ConsecutiveRows&, std::size_t, std::size_t) {}
+POINCARE_INLINE void ask_for_codes(const CodedRows& coded, const ListedRows& rows, std::size_t i,
+                                   std::size_t n) {
+    if (i + kRowsAhead >= n) return;
+    const std::int8_t* const codes = coded.codes + rows[i + kRowsAhead] * coded.stride;
+    for (std::size_t at = 0; at < coded.stride; at += kCacheLine) prefetch(codes + at);
+}
+
+// above[i] ≥ ⟨query, row rows[i]⟩, for n up to kCodeBlock.
+constexpr std::size_t kCodeBlock = 256;  // rows that share the scratch arrays of one step
 template <typename Rows>
 POINCARE_INLINE void products_from_above(const CodedRows& coded, const CodedQuery& query, const Rows& rows,
                                          std::size_t n, float* above) {
     const std::int16_t* codes = query.codes.data();
     const float scale = query.scale, slope = query.slope, offset = query.offset;
-    std::int32_t products[kBlock];
-    for (std::size_t i = 0; i < n; ++i)
+    std::int32_t products[kCodeBlock];
+    for (std::size_t i = 0; i < n; ++i) {
+        ask_for_codes(coded, rows, i, n);
         products[i] = code_product(codes, coded.codes + rows[i] * coded.stride, coded.stride);
+    }
     for (std::size_t i = 0; i < n; ++i)
         above[i] = (scale * coded.scale[rows[i]]) * static_cast<float>(products[i]) +
                    (slope * coded.error[rows[i]] + offset);

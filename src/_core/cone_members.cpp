@@ -96,10 +96,10 @@ ConeMembers cone_members(const ConeColumns& columns, const std::int32_t* rows, s
     parallel_ranges(
         count, threads_for(threads, count * columns.dim, kGrain), [&](std::size_t begin, std::size_t end) {
             Cone cone(columns, apex_row, K, sqrt_c);
-            float products[kBlock];
-            std::fill(products, products + kBlock, 2.0f);
-            for (std::size_t block = begin; block < end; block += kBlock) {
-                const std::size_t stop = std::min(end, block + kBlock);
+            float products[kCodeBlock];
+            std::fill(products, products + kCodeBlock, 2.0f);
+            for (std::size_t block = begin; block < end; block += kCodeBlock) {
+                const std::size_t stop = std::min(end, block + kCodeBlock);
                 if (columns.coded.codes)
                     products_from_above(columns.coded, cone.apex_code(), rows ? rows + block : nullptr, block,
                                         stop - block, products);

@@ -17,7 +17,21 @@
 #define POINCARE_INLINE inline
 #endif
 
+#include <cstddef>
+
 namespace poincare {
+
+constexpr std::size_t kCacheLine = 64;  // bytes
+
+// Asks for what is at this address before its turn.
+template <typename T>
+POINCARE_INLINE void prefetch(const T* address) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(address);
+#else
+    (void)address;
+#endif
+}
 
 enum class SimdLevel { baseline = 0, avx2 = 1, avx512 = 2 };
 

@@ -37,14 +37,14 @@ POINCARE_INLINE bool all_negative(const Lanes<std::int64_t, N / 2>& signs) {
 
 NearScreen::NearScreen(const double* points, const double* scale, std::size_t nodes, std::size_t dim)
     : dim_(dim), rounding_(static_cast<double>(dim + 8) * kHalfUlp) {
-    const std::size_t blocks = (nodes + kBlock - 1) / kBlock;
-    column_.assign(blocks * kBlock * (dim + 2), 0.0f);
+    const std::size_t blocks = (nodes + kScreenBlock - 1) / kScreenBlock;
+    column_.assign(blocks * kScreenBlock * (dim + 2), 0.0f);
     double largest = 0, least_scale = 1;
-    for (std::size_t i = 0; i < blocks * kBlock; ++i) {
-        float* const column = &column_[i / kBlock * kBlock * (dim + 2) + i % kBlock];
+    for (std::size_t i = 0; i < blocks * kScreenBlock; ++i) {
+        float* const column = &column_[i / kScreenBlock * kScreenBlock * (dim + 2) + i % kScreenBlock];
         if (i >= nodes) {  // past the end: never near
-            column[dim * kBlock] = 1;
-            column[(dim + 1) * kBlock] = -std::numeric_limits<float>::infinity();
+            column[dim * kScreenBlock] = 1;
+            column[(dim + 1) * kScreenBlock] = -std::numeric_limits<float>::infinity();
             continue;
         }
         double squares = 0;
@@ -52,11 +52,11 @@ NearScreen::NearScreen(const double* points, const double* scale, std::size_t no
             const double x = points[i * dim + c];
             squares += x * x;
             largest = std::max(largest, std::abs(x));
-            column[c * kBlock] = static_cast<float>(x);
+            column[c * kScreenBlock] = static_cast<float>(x);
         }
         least_scale = std::min(least_scale, scale[i]);
-        column[dim * kBlock] = static_cast<float>(scale[i]);
-        column[(dim + 1) * kBlock] = static_cast<float>(-squares * (1 - 3 * rounding_));
+        column[dim * kScreenBlock] = static_cast<float>(scale[i]);
+        column[(dim + 1) * kScreenBlock] = static_cast<float>(-squares * (1 - 3 * rounding_));
     }
     usable_ = largest * static_cast<double>(dim) < kLargest && least_scale > kOfUnderflow &&
               rounding_ < kLargestRounding;
@@ -83,17 +83,18 @@ POINCARE_INLINE void NearScreen::look_with(const ScreenedTile& tile, std::size_t
     constexpr std::size_t parts = N == 16 ? 4 : 2;
     using Vector = Lanes<float, N>;
     for (std::size_t b = begin; b < end; ++b) {
-        const float* const block = &column_[b * kBlock * (dim_ + 2)];
+        const float* const block = &column_[b * kScreenBlock * (dim_ + 2)];
         std::uint32_t found = 0;
         for (std::size_t first = 0; first < kTile; first += kTogether)
-            for (std::size_t at = 0; at < kBlock; at += parts * N) {
+            for (std::size_t at = 0; at < kScreenBlock; at += parts * N) {
                 Vector sum[kTogether][parts], x[parts];
-                for (std::size_t p = 0; p < parts; ++p) load(x[p], block + (dim_ + 1) * kBlock + at + p * N);
+                for (std::size_t p = 0; p < parts; ++p)
+                    load(x[p], block + (dim_ + 1) * kScreenBlock + at + p * N);
                 for (std::size_t q = 0; q < kTogether; ++q)
                     for (std::size_t p = 0; p < parts; ++p) sum[q][p] = x[p] - tile.less[first + q];
                 for (std::size_t c = 0; c <= dim_; ++c) {
                     const float* const factor = &tile.factor[c * kTile + first];
-                    for (std::size_t p = 0; p < parts; ++p) load(x[p], block + c * kBlock + at + p * N);
+                    for (std::size_t p = 0; p < parts; ++p) load(x[p], block + c * kScreenBlock + at + p * N);
                     for (std::size_t q = 0; q < kTogether; ++q)
                         for (std::size_t p = 0; p < parts; ++p) sum[q][p] = sum[q][p] + x[p] * factor[q];
                 }

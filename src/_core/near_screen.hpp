@@ -9,7 +9,7 @@
 namespace poincare {
 
 // Candidates are looked at in blocks, queries in tiles.
-constexpr std::size_t kBlock = 64;
+constexpr std::size_t kScreenBlock = 64;
 constexpr std::size_t kTile = 32;
 
 // What the look needs of the queries of a tile; see NearScreen::set.

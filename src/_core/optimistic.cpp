@@ -50,8 +50,8 @@ POINCARE_INLINE void distances_from_below(const Terms& terms, DistanceBound& bou
                                           std::size_t n, const float* above, double* distance) {
     const double sqrt_c = terms.scoring.sqrt_c;
     const bool shell = terms.query.metric == ScanMetric::shell;
-    float near[kBlock], slope[kBlock];
-    std::uint8_t far[kBlock];
+    float near[kCodeBlock], slope[kCodeBlock];
+    std::uint8_t far[kCodeBlock];
     bool any_far = false;
     const auto measure = [&](double S, std::size_t i) {
         const RadiusTerms& known = bound.terms(S);
@@ -117,7 +117,7 @@ POINCARE_INLINE void log_weights(const Terms& terms, const Rows& rows, std::size
 // A relative step of 2⁻²³ up, then at most 2⁻²⁴ down by rounding (2⁻¹⁴⁰ where float32 is subnormal).
 POINCARE_INLINE float round_up(double x) {
     const double raised = x > kLeast ? x : kLeast;
-    return static_cast<float>(raised + std::fabs(x) * 0x1p-23 + 0x1p-140);
+    return static_cast<float>(raised + std::fabs(raised) * 0x1p-23 + 0x1p-140);
 }
 
 // The score as `Scorer::score` adds it up, operation by operation, from a distance that is too small.
@@ -125,8 +125,8 @@ template <typename Rows>
 POINCARE_INLINE void block_scores(const Terms& terms, DistanceBound& bound, const Rows& rows,
                                   const std::int32_t* positions, std::size_t n, float* out) {
     const ScanScoring& scoring = terms.scoring;
-    float above[kBlock];
-    double distance[kBlock], depth[kBlock], time[kBlock], bonus[kBlock];
+    float above[kCodeBlock];
+    double distance[kCodeBlock], depth[kCodeBlock], time[kCodeBlock], bonus[kCodeBlock];
     if (terms.query.metric == ScanMetric::none) {
         std::fill(distance, distance + n, 0.0);
     } else {
@@ -207,10 +207,10 @@ void OptimisticScores::operator()(std::size_t begin, std::size_t end, float* out
     const Terms terms{columns_, query_, scoring_, coded_.codes.empty() ? nullptr : &coded_};
     DistanceBound bound(log_from_below(), scoring_.sqrt_c * query_.radius, scoring_.sqrt_c, 0);
     const bool consecutive = !candidates_.rows && !candidates_.mask;
-    std::int32_t rows[kBlock], positions[kBlock];
-    float scores[kBlock];
-    for (std::size_t block = begin; block < end; block += kBlock) {
-        const std::size_t stop = std::min(end, block + kBlock);
+    std::int32_t rows[kCodeBlock], positions[kCodeBlock];
+    float scores[kCodeBlock];
+    for (std::size_t block = begin; block < end; block += kCodeBlock) {
+        const std::size_t stop = std::min(end, block + kCodeBlock);
         std::size_t kept = 0;
         for (std::size_t position = block; position < stop; ++position) {
             positions[kept] = static_cast<std::int32_t>(position);

@@ -27,13 +27,13 @@ constexpr std::size_t kBetweenPolls = 1u << 26;  // and look at before it lets a
 struct Candidates {
     Candidates(const double* points, const double* scale_of, std::size_t n, std::size_t d)
         : dim(d),
-          blocks((n + kBlock - 1) / kBlock),
+          blocks((n + kScreenBlock - 1) / kScreenBlock),
           screen(points, scale_of, n, d),
-          coordinate(blocks * kBlock * d, std::numeric_limits<double>::quiet_NaN()),
-          scale(blocks * kBlock, 1.0) {
+          coordinate(blocks * kScreenBlock * d, std::numeric_limits<double>::quiet_NaN()),
+          scale(blocks * kScreenBlock, 1.0) {
         for (std::size_t i = 0; i < n; ++i) {
-            double* const column = &coordinate[i / kBlock * kBlock * d + i % kBlock];
-            for (std::size_t c = 0; c < d; ++c) column[c * kBlock] = points[i * d + c];
+            double* const column = &coordinate[i / kScreenBlock * kScreenBlock * d + i % kScreenBlock];
+            for (std::size_t c = 0; c < d; ++c) column[c * kScreenBlock] = points[i * d + c];
             scale[i] = scale_of[i];
         }
     }
@@ -52,7 +52,7 @@ struct Query {
 };
 
 struct Block {
-    double gap[kBlock], key[kBlock];
+    double gap[kScreenBlock], key[kScreenBlock];
 };
 
 // Squared gaps of the candidates of a block from TOGETHER queries, which share the loads.
@@ -60,11 +60,11 @@ template <std::size_t N, std::size_t TOGETHER>
 POINCARE_INLINE void block_gaps(const double* candidates, std::size_t dim, const Query* queries,
                                 Block* blocks) {
     constexpr std::size_t parts = TOGETHER == 1 ? 4 : 2;
-    for (std::size_t first = 0; first < kBlock; first += parts * N) {
+    for (std::size_t first = 0; first < kScreenBlock; first += parts * N) {
         Lanes<double, N> sum[TOGETHER][parts] = {}, coordinate, difference;
         for (std::size_t c = 0; c < dim; ++c) {
             for (std::size_t i = 0; i < parts; ++i) {
-                load(coordinate, candidates + c * kBlock + first + i * N);
+                load(coordinate, candidates + c * kScreenBlock + first + i * N);
                 for (std::size_t q = 0; q < TOGETHER; ++q) {
                     difference = coordinate - queries[q].u[c];
                     sum[q][i] = sum[q][i] + difference * difference;
@@ -89,13 +89,13 @@ POINCARE_INLINE void count_lanes(const double* key, double limit, std::int64_t* 
     Lanes<std::int64_t, N> sum;
     Lanes<double, N> keys;
     load(sum, count);
-    for (std::size_t j = 0; j < kBlock; j += N) {
+    for (std::size_t j = 0; j < kScreenBlock; j += N) {
         load(keys, key + j);
         sum = sum - (keys <= limit);  // true is -1
     }
     store(count, sum);
 #else
-    for (std::size_t j = 0; j < kBlock; ++j) count[j % N] += key[j] <= limit;
+    for (std::size_t j = 0; j < kScreenBlock; ++j) count[j % N] += key[j] <= limit;
 #endif
 }
 
@@ -103,13 +103,13 @@ POINCARE_INLINE void count_lanes(const double* key, double limit, std::int64_t* 
 template <std::size_t N>
 POINCARE_INLINE void count_block(const double* scale, Block& block, Query& query) {
     const std::size_t m = query.key.size();
-    for (std::size_t j = 0; j < kBlock; ++j) block.key[j] = block.gap[j] / scale[j];
+    for (std::size_t j = 0; j < kScreenBlock; ++j) block.key[j] = block.gap[j] / scale[j];
     if (m <= kFewRelated) {
         for (std::size_t i = 0; i < m; ++i)
             count_lanes<N>(block.key, query.key[i], &query.below_lanes[i * N]);
         return;
     }
-    for (std::size_t j = 0; j < kBlock; ++j) {
+    for (std::size_t j = 0; j < kScreenBlock; ++j) {
         if (!(block.key[j] <= query.key[m - 1])) continue;
         const auto at = std::lower_bound(query.key.begin(), query.key.end(), block.key[j]);
         ++query.below[static_cast<std::size_t>(at - query.key.begin())];  // made a running sum afterwards
@@ -140,7 +140,7 @@ struct NearSearch {
 
     // Of kTogether queries those that `asked` has a bit of.
     POINCARE_INLINE void search(std::size_t b, std::size_t first, std::uint32_t asked) const {
-        const double* const candidates = &all.coordinate[b * kBlock * all.dim];
+        const double* const candidates = &all.coordinate[b * kScreenBlock * all.dim];
         Block blocks[kTogether];
         if (asked == 0) return;
         const bool several = (asked & (asked - 1)) != 0;
@@ -153,10 +153,10 @@ struct NearSearch {
     }
 
     POINCARE_INLINE void report(std::size_t b, std::size_t q, Block& block) const {
-        const double* const scale = &all.scale[b * kBlock];
+        const double* const scale = &all.scale[b * kScreenBlock];
         const double farthest = tile[q].farthest;
         int near = 0;
-        for (std::size_t j = 0; j < kBlock; ++j) near |= block.gap[j] <= farthest * scale[j];
+        for (std::size_t j = 0; j < kScreenBlock; ++j) near |= block.gap[j] <= farthest * scale[j];
         if (near) visit(b, scale, block, q);
     }
 };
@@ -244,9 +244,9 @@ struct CollectingVisit {
                                     std::size_t i) const {
         if (first + i >= end) return;
         const double farthest = tile[i].key.back();
-        for (std::size_t j = 0; j < kBlock; ++j)
+        for (std::size_t j = 0; j < kScreenBlock; ++j)
             if (block.gap[j] / scale[j] <= farthest)
-                collect(static_cast<std::int32_t>(b * kBlock + j), first + i, reservoir[i]);
+                collect(static_cast<std::int32_t>(b * kScreenBlock + j), first + i, reservoir[i]);
     }
 
     void collect(std::int32_t node, std::size_t q, Reservoir& kept) const {

@@ -3,7 +3,15 @@ from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_
 from cpython.ref cimport PyObject
 from libc.string cimport memcpy as _memcpy
 
+from libc.math cimport INFINITY as kInfinity
+
+cdef extern from "rows.hpp" namespace "poincare" nogil:
+    double c_dot "poincare::dot"(const double*, const double*, size_t)
+
 cdef extern from "Python.h":
+    bint PyByteArray_Check(object)
+    char* PyByteArray_AS_STRING(object)
+    Py_ssize_t PyByteArray_GET_SIZE(object)
     PyObject* PySequence_Fast_GET_ITEM(object, Py_ssize_t)
     Py_ssize_t PySequence_Fast_GET_SIZE(object)
 
@@ -71,6 +79,63 @@ def record_digests(columns, int64_t[::1] out):
         for j in range(last):
             digest = _digest_value(digest, <object>PySequence_Fast_GET_ITEM(fixed[j], i))
         out[i] = <int64_t>digest
+
+
+def digests_match(list noted not None, list positions not None, list counts not None, list accessed not None,
+                  const int64_t[::1] digests not None, object before):
+    """Whether noted[i] is ``(positions[i], counts[i], accessed[i], digests[i])`` for every i, in ascending order.
+
+    Positions are plain ints, the first above `before` (None: any). Where it is False, somebody else finds out why.
+    """
+    cdef Py_ssize_t i, n = digests.shape[0]
+    cdef tuple row
+    if not len(noted) == len(positions) == len(counts) == len(accessed) == n:
+        return False
+    for i in range(n):
+        pos = positions[i]
+        if type(pos) is not int or (before is not None and not before < pos):
+            return False
+        before = pos
+        row = noted[i]
+        if len(row) != 4 or type(row[0]) is not int or type(row[3]) is not int:
+            return False
+        if row[3] != digests[i] or row[0] != pos or row[1] != counts[i] or row[2] != accessed[i]:
+            return False
+    return True
+
+
+def ordinary_vectors(const double[:, ::1] points not None, const double[:, ::1] embeddings not None, double radius):
+    """Whether every number is finite, every point certainly inside this radius, and no embedding without length."""
+    cdef size_t i, n = points.shape[0], dim = points.shape[1]
+    cdef double most = radius * (1 - 1e-12), square
+    cdef bint ordinary = True
+    most *= most
+    if embeddings.shape[0] != points.shape[0] or embeddings.shape[1] != points.shape[1]:
+        raise ValueError("points and embeddings differ in shape")
+    if n == 0 or dim == 0:
+        return True
+    with nogil:
+        for i in range(n):
+            if not c_dot(&points[i, 0], &points[i, 0], dim) < most:
+                ordinary = False
+                break
+            square = c_dot(&embeddings[i, 0], &embeddings[i, 0], dim)
+            if not 0 < square < kInfinity:
+                ordinary = False
+                break
+    return ordinary
+
+
+def fill_buffers(const uint8_t[:, ::1] data not None, list buffers not None):
+    """Row i into the bytearray buffers[i]."""
+    cdef Py_ssize_t i, n = data.shape[0], width = data.shape[1]
+    if len(buffers) < n:
+        raise ValueError(f"buffers: expected at least {n}, got {len(buffers)}")
+    for i in range(n):
+        if not PyByteArray_Check(buffers[i]) or PyByteArray_GET_SIZE(buffers[i]) != width:
+            raise ValueError(f"buffers[{i}]: expected a bytearray of {width}")
+        if width:
+            _memcpy(PyByteArray_AS_STRING(buffers[i]), &data[i, 0], <size_t>width)
 
 
 cdef int64_t _length(object value):

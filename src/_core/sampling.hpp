@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu.hpp"
 #include "interrupt.hpp"
 #include "lanes.hpp"
 #include "training.hpp"
@@ -32,15 +33,6 @@ POINCARE_INLINE std::uint64_t next_random(RandomState& state) {
 // Uniform in [0, bound), bound at most 2^32 (bias below bound / 2^32).
 POINCARE_INLINE std::uint32_t random_below(RandomState& state, std::uint64_t bound) {
     return static_cast<std::uint32_t>(((next_random(state) >> 32) * bound) >> 32);
-}
-
-template <typename T>
-POINCARE_INLINE void prefetch(const T* address) {
-#if defined(__GNUC__) || defined(__clang__)
-    __builtin_prefetch(address, 1);
-#else
-    (void)address;
-#endif
 }
 
 // The pairs in the order of one epoch, each order as likely as any other.

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kAhead = 3;  // pairs whose rows are on their way while one is computed
 constexpr std::size_t kRing = kAhead + 1;
-constexpr std::size_t kCacheLine = 64;
 constexpr std::size_t kBetweenPolls = 4096;  // pairs
 constexpr std::size_t kGrain = 1000;         // pairs a thread should have to look at
 

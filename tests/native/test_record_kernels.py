@@ -82,3 +82,58 @@ def test_what_is_no_row_and_too_little_room_are_refused() -> None:
         Taken(iter([("a", "b")]), 1)
     with pytest.raises(ValueError, match="expected 2 places"):
         Taken(iter(ROWS), 2, places=1)
+
+
+NOTED: list[tuple[Any, ...]] = [(1, 0, None, 5), (2, 3, "2026", -7), (9, 0, "x", 2**62)]
+
+
+def matches(noted: list[tuple[Any, ...]], before: int | None = None) -> bool:
+    pos, counts, accessed, digests = (list(column) for column in zip(*NOTED, strict=True))
+    return _kernels.digests_match(noted, pos, counts, accessed, np.array(digests, np.int64), before)
+
+
+def test_noted_digests_match_their_records_only() -> None:
+    assert matches(list(NOTED))
+    assert matches(list(NOTED), before=0)
+    assert not matches(list(NOTED), before=1)
+    assert not matches(NOTED[:2])
+    assert not matches([NOTED[1], NOTED[0], NOTED[2]])
+    for i, row in enumerate(NOTED):
+        for j in range(4):
+            other = [*NOTED]
+            other[i] = (*row[:j], "something else", *row[j + 1 :])
+            assert not matches(other), other
+
+
+@pytest.mark.parametrize("pos", [[1, 1], [2, 1], [1, True], [1, 2.0], [1, "2"], [1, None]])
+def test_positions_that_order_nothing_match_nothing(pos: list[Any]) -> None:
+    noted = [(pos[0], 0, None, 5), (pos[1], 0, None, 5)]
+    assert not _kernels.digests_match(noted, pos, [0, 0], [None, None], np.array([5, 5]), None)
+
+
+@pytest.mark.parametrize("where", ["points", "embeddings"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e200])
+def test_vectors_are_ordinary_where_every_number_is(where: str, value: float) -> None:
+    rng = np.random.default_rng(0)
+    vectors = {"points": rng.uniform(-0.1, 0.1, (5, 19)), "embeddings": rng.normal(size=(5, 19))}
+    assert _kernels.ordinary_vectors(vectors["points"], vectors["embeddings"], 1.0)
+    vectors[where][3, 18] = value
+    assert not _kernels.ordinary_vectors(vectors["points"], vectors["embeddings"], 1.0)
+
+
+def test_points_at_the_border_and_embeddings_without_length_are_not_ordinary() -> None:
+    points, embeddings = np.full((2, 4), 0.25), np.ones((2, 4))
+    assert _kernels.ordinary_vectors(points, embeddings, 0.5000001)
+    assert not _kernels.ordinary_vectors(points, embeddings, 0.5)
+    embeddings[1] = 0
+    assert not _kernels.ordinary_vectors(points, embeddings, 1.0)
+
+
+def test_buffers_are_filled_row_by_row() -> None:
+    data = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    buffers = [bytearray(4) for _ in range(4)]
+    _kernels.fill_buffers(data, buffers)
+    assert buffers == [data[0].tobytes(), data[1].tobytes(), data[2].tobytes(), bytes(4)]
+    for wrong in ([bytearray(4)] * 2, [bytearray(3)] * 3, [b"1234"] * 3):
+        with pytest.raises(ValueError, match="buffers"):
+            _kernels.fill_buffers(data, wrong)  # type: ignore[arg-type]

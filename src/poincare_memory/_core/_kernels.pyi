@@ -263,6 +263,16 @@ def decimal_lists(rows: _Float64Array) -> list[str]: ...
 
 # records.pxi
 def record_digests(columns: Iterable[Sequence[Any]], out: _Int64Array) -> None: ...
+def digests_match(
+    noted: list[tuple[Any, ...]],
+    positions: list[Any],
+    counts: list[Any],
+    accessed: list[Any],
+    digests: _Int64Array,
+    before: int | None,
+) -> bool: ...
+def ordinary_vectors(points: _Float64Array, embeddings: _Float64Array, radius: float) -> bool: ...
+def fill_buffers(data: npt.NDArray[np.uint8], buffers: list[bytearray]) -> None: ...
 def take_records(
     rows: Iterator[tuple[Any, ...]],
     most: int,

@@ -116,6 +116,26 @@ class Columns(TreeLinks):
             self.undo.allocated(rows)
         return rows
 
+    def append(self, id: str, text: str, meta: dict[str, Any] | None) -> Rows:
+        """The row of one new memory, blank but for these; outside transactions, after `reserve`."""
+        if self._free_rows:
+            row = self._free_rows.pop()
+            self.ids[row], self.texts[row], self.metas[row] = id, text, meta
+        else:
+            row = self.high_water
+            self.ids.append(id)
+            self.texts.append(text)
+            self.metas.append(meta)
+            self.high_water += 1
+        self.row_of[id] = row
+        self.order[row] = self.attached[row] = self._next_order
+        self._next_order += 1
+        rows = np.array((row,), np.int32)
+        self._append_live(rows)
+        self.n += 1
+        self._changed_structure(rows)
+        return rows
+
     def number(self, rows: Rows, orders: NDArray[np.int64] | None) -> None:
         """Give new rows these serial numbers, or the next ones."""
         count = len(rows)
@@ -162,7 +182,10 @@ class Columns(TreeLinks):
             grown = np.empty(max(end, self.capacity), np.int32)
             grown[: self.n] = self._live[: self.n]
             self._live = grown
-        self._live[self.n : end] = rows
+        if len(rows) == 1:  # a scalar store is several times cheaper
+            self._live[self.n] = rows[0]
+        else:
+            self._live[self.n : end] = rows
         self._live_count = end
 
     def free(self, rows: Rows) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..progress import Progress, checked_progress, metered
-from ..temporal.instants import MISSING, optional_micros, to_micros
+from ..temporal.instants import LATEST, MISSING, optional_micros, to_micros
 from .arrays import checked_reference
 from .columns import Columns, check_window
 from .gathering import (
@@ -78,16 +78,20 @@ def add(
     if parent is not None and checked_reference(parent, "parent") not in known:
         raise unknown_parent(parent)
     batch.parents.append(parent)
-    batch.metas.append(copy_metadata(meta))
+    batch.metas.append(None if meta is None else copy_metadata(meta))
     start, end = optional_micros(valid_from, "valid_from"), optional_micros(valid_until, "valid_until")
     check_window(start, end, "memory")
     batch.valid_from, batch.valid_until = start, end
-    batch.pinned = truth("pin", pin)
+    batch.pinned = pin if pin is False else truth("pin", pin)
     batch.t = MISSING if t is None else to_micros(t, "t")
     batch.recorded_at = store.now()
     if t is None:
         batch.t = batch.recorded_at
-    return commit(store, batch, store.embed(batch.texts))[0]
+    embeddings = store.embed(batch.texts)
+    with store.columns.changing():
+        if store.columns.undo is None:
+            return _commit_alone(store, batch, embeddings)
+        return _commit_inside(store, batch, embeddings)[0]
 
 
 def add_many(store: Store, items: Iterable[Mapping[str, Any]], progress: Progress = None) -> list[str]:
@@ -126,19 +130,60 @@ def fill_in_now(store: Store, batch: Batch) -> None:
 def commit(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list[str]:
     """Store a batch that was checked; returns the ids."""
     with store.columns.changing():
-        columns = store.columns
-        ids = _final_ids(columns, batch)
-        _check_parents_are_there(columns, batch, ids)
-        columns.reserve(len(ids), embeddings.dtype)
-        rows = columns.allocate(len(ids))
-        try:
-            _fill(columns, rows, ids, batch, embeddings)
-            place(store, rows)
-        except BaseException:  # a KeyboardInterrupt too
-            if columns.undo is None:
-                columns.discard(rows)
-            raise
+        return _commit_inside(store, batch, embeddings)
+
+
+def _commit_inside(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list[str]:
+    columns = store.columns
+    ids = _final_ids(columns, batch)
+    _check_parents_are_there(columns, batch, ids)
+    columns.reserve(len(ids), embeddings.dtype)
+    rows = columns.allocate(len(ids))
+    try:
+        _fill(columns, rows, ids, batch, embeddings)
+        place(store, rows)
+    except BaseException:  # a KeyboardInterrupt too
+        if columns.undo is None:
+            columns.discard(rows)
+        raise
     return ids
+
+
+def _commit_alone(store: Store, batch: Batch, embeddings: NDArray[Any]) -> str:
+    """`_commit_inside` of one memory outside transactions: lists and arrays of one would be most of the time."""
+    columns, id, parent = store.columns, batch.ids[0], batch.parents[0]
+    known = columns.row_of
+    if id is None:
+        id = _new_id(known)
+    elif id in known:
+        raise duplicate_id(id)
+    above = -1 if parent is None else known.get(parent, -1)
+    if parent is not None and above < 0:
+        raise unknown_parent(parent)
+    columns.reserve(1, embeddings.dtype)
+    rows = columns.append(id, batch.texts[0], batch.metas[0])
+    try:
+        row = rows.item()
+        columns.set_embeddings(rows, embeddings)
+        columns.t[row] = columns.aged_from[row] = batch.t
+        columns.recorded_at[row] = batch.recorded_at
+        columns.valid_from[row], columns.valid_until[row] = batch.valid_from, batch.valid_until
+        if batch.pinned:
+            columns.pinned[row], columns.aged_from[row] = 1, LATEST
+        if above >= 0:
+            columns.attach_new(row, above)
+        place(store, rows)
+    except BaseException:  # a KeyboardInterrupt too
+        columns.discard(rows)
+        raise
+    return id
+
+
+def _new_id(known: Mapping[str, int]) -> str:
+    while True:
+        id = os.urandom(6).hex()
+        if id not in known:
+            return id
 
 
 def _final_ids(columns: Columns, batch: Batch) -> list[str]:

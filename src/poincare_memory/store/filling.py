@@ -118,7 +118,8 @@ def _filled_vectors(store: Store, archive: Archive, where: str) -> Rows:
             if archive.positions is not None:  # a live store: room that is not touched takes no memory
                 columns.reserve(archive.count + archive.count // 2)
             rows = columns.allocate(archive.count)
-        kept = narrow_if_exact(embeddings)
+        wide = filled and columns.embedding.dtype == np.float64  # by a block before: then all of them are
+        kept = embeddings if wide else narrow_if_exact(embeddings)
         columns.reserve(0, kept.dtype)
         block = slice(filled, filled + len(points))
         columns.embedding[block] = kept
@@ -133,11 +134,10 @@ def _set_directions(
     columns: Columns, block: slice, points: Floats, embeddings: NDArray[Any], has_length: NDArray[np.bool_]
 ) -> None:
     """Directions of rows from their points, as those of roots: one pass."""
-    n = len(points)
     directed = columns.directed[block]
     _kernels.place_rows(
-        points, columns.direction[block], np.empty(n), np.empty(n, np.int32),
-        np.full(n, -1, np.int32), directed, np.arange(n, dtype=np.int32),
+        points, columns.direction[block], columns.radius[block], columns.level[block],
+        columns.parent[block], directed, np.arange(len(points), dtype=np.int32),
         1.0, 1.0, 0.0, 1.0, False, _kernels.DEFAULT_CONE_K, 1,
     )  # fmt: skip
     if directed.all() and has_length.all():
@@ -195,6 +195,14 @@ def check_vectors(
 ) -> NDArray[np.bool_]:
     """Check the vectors of the records from `first` on; which embeddings certainly are no zero vectors."""
     shape = (len(points), store.columns.dim)
+    if (
+        points.shape == embeddings.shape == shape
+        and points.dtype == embeddings.dtype == np.float64
+        and points.flags.c_contiguous
+        and embeddings.flags.c_contiguous
+        and _kernels.ordinary_vectors(points, embeddings, store.ball.radius)
+    ):
+        return np.ones(len(points), np.bool_)
     squares: list[NDArray[Any]] = []
     for name, matrix in (("point", points), ("embedding", embeddings)):
         if matrix.shape != shape:

@@ -67,7 +67,7 @@ class SharedLock:
     """
 
     def __init__(self) -> None:
-        self._gate = threading.Condition(threading.RLock())
+        self._new_gate()
         self._readers: dict[int, int] = {}  # thread -> how many times it entered
         self._writer: int | None = None
         self._writer_depth = 0
@@ -75,6 +75,18 @@ class SharedLock:
         self._reading = _Reading(self)
         self._writing = _Writing(self)
         _every_lock.add(self)
+
+    def _new_gate(self) -> None:
+        self._inside = threading.RLock()  # entered in C, a condition is not
+        self._gate = threading.Condition(self._inside)
+        self._waiting = 0  # threads at the gate: where there are none, nobody has to be told
+
+    def _wait(self, patience: float | None = None) -> None:
+        self._waiting += 1
+        try:
+            self._gate.wait(patience)
+        finally:
+            self._waiting -= 1
 
     def read(self) -> _Reading:
         """Context manager: shared with other readers."""
@@ -100,15 +112,15 @@ class SharedLock:
 
     def acquire_read(self) -> None:
         me = threading.get_ident()
-        with self._gate:
+        with self._inside:
             if me not in self._readers and self._writer != me:
                 while self._writer is not None or self._writers_waiting:
-                    self._gate.wait()
+                    self._wait()
             self._readers[me] = self._readers.get(me, 0) + 1
 
     def release_read(self) -> None:
         me = threading.get_ident()
-        with self._gate:
+        with self._inside:
             depth = self._readers.pop(me) - 1
             if depth:
                 self._readers[me] = depth
@@ -118,7 +130,7 @@ class SharedLock:
     def acquire_write(self, patience: float | None = None) -> bool:
         """Wait for the lock, at most `patience` seconds (None: for ever); whether it was had."""
         me = threading.get_ident()
-        with self._gate:
+        with self._inside:
             if self._writer == me:
                 self._writer_depth += 1
                 return True
@@ -137,7 +149,7 @@ class SharedLock:
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     return False
-                self._gate.wait(left)
+                self._wait(left)
             self._writer, self._writer_depth = me, 1
             return True
         finally:
@@ -146,16 +158,17 @@ class SharedLock:
                 self._gate.notify_all()
 
     def release_write(self) -> None:
-        with self._gate:
+        with self._inside:
             self._writer_depth -= 1
             if self._writer_depth == 0:
                 self._writer = None
-                self._gate.notify_all()
+                if self._waiting:
+                    self._gate.notify_all()
 
     def _reset_in_child(self) -> None:
         # Only the forking thread lives on in the child; what it holds itself it will also release.
         me = threading.get_ident()
-        self._gate = threading.Condition(threading.RLock())
+        self._new_gate()
         self._readers = {me: self._readers[me]} if me in self._readers else {}
         self._writers_waiting.clear()
         if self._writer != me:

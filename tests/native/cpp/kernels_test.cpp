@@ -14,6 +14,7 @@
 #include "hashing.hpp"
 #include "layout_quality.hpp"
 #include "numerics.hpp"
+#include "optimistic.hpp"
 #include "placement.hpp"
 #include "rows.hpp"
 #include "sampling.hpp"
@@ -186,6 +187,22 @@ double distance(const Store& store, std::size_t row, const double* query, double
     const long double a = std::sinh(store.sqrt_c * (r - s) / 2.0L), c = store.sqrt_c;
     const long double q = a * a + std::sinh(c * r) * std::sinh(c * s) * gap / 4;
     return static_cast<double>(2 / c * std::asinh(std::sqrt(q)));
+}
+
+// An optimistic score is at least the score and not far above it, also where scores are too low for float32.
+void low_scores(const Store& store, Random& random) {
+    const double bias = -std::pow(10.0, uniform(random, 0, 200));
+    const poincare::ScanQuery query{};
+    const poincare::ScanScoring scoring{store.sqrt_c, bias, 0, nullptr, 0, 0, nullptr, nullptr};
+    const poincare::ScanCandidates candidates{nullptr, nullptr, store.n};
+    const poincare::ScanColumns columns = store.columns();
+    std::vector<float> above(store.n);
+    poincare::OptimisticScores(columns, query, scoring, candidates)(0, store.n, above.data());
+    for (std::size_t i = 0; i < store.n; ++i) {
+        const double score = bias * store.radius[i];
+        CHECK(static_cast<double>(above[i]) >= score);
+        CHECK(static_cast<double>(above[i]) <= std::max(score, -1e38) * (1 - 1e-6) + 1e-39);
+    }
 }
 
 void scan(const Store& store, Random& random) {
@@ -380,6 +397,7 @@ int main(int argc, char** argv) {
         for (int round = 0; round < rounds; ++round) {
             rows_of_any_length(mine);
             scan(shared, mine);  // many readers of one store
+            low_scores(shared, mine);
             cones_and_points(shared, mine);
             Store own(mine);
             own.place(mine);

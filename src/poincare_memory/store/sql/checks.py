@@ -9,6 +9,10 @@ from itertools import chain, islice
 from operator import lt
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._core import _kernels
 from ..digests import settings_digest
 from .rows import UNDIGESTED
 
@@ -50,16 +54,17 @@ class NotedDigests:
         self._where = where
         self._last: int | None = None  # pos of the record before
 
-    def verify(self, columns: Mapping[str, Sequence[Any]], digests: Sequence[int]) -> None:
+    def verify(self, columns: Mapping[str, list[Any]], digests: NDArray[np.int64]) -> None:
         """The next records, and what their digests are."""
-        self._check_order(self._last, columns["pos"], "records")
-        self._last = columns["pos"][-1]
-        found = list(zip(*(columns[name] for name in UNDIGESTED), digests, strict=True))
-        self._waiting += islice(self._noted, max(0, len(found) - len(self._waiting)))
-        if self._waiting == found:
+        self._waiting += islice(self._noted, max(0, len(digests) - len(self._waiting)))
+        positions, counts, accessed = (columns[name] for name in UNDIGESTED)
+        if _kernels.digests_match(self._waiting, positions, counts, accessed, digests, self._last):
             self._waiting = []
         else:
+            self._check_order(self._last, positions, "records")
+            found = list(zip(positions, counts, accessed, digests.tolist(), strict=True))
             self._compare_each(found, columns["id"])
+        self._last = columns["pos"][-1]
 
     def _compare_each(self, found: Sequence[tuple[Any, ...]], ids: Sequence[Any]) -> None:
         self._check_order(None, [row[0] for row in self._waiting], "pm_digest")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 PAGE_SIZE: Final = 32768  # of saved files: a record with its vectors is several kilobytes
+SAVING_CACHE: Final = 500  # KiB: pages are written once, and while the processor has them in cache
 LIVE_PAGE_SIZE: Final = 4096  # of live files: a small write touches few, small pages
 READ_PATIENCE: Final = 10.0  # seconds to wait for a program that keeps a file locked
 
@@ -84,6 +85,7 @@ def journal_off(connection: sqlite3.Connection) -> None:
         "journal_mode = OFF",
         "synchronous = OFF",
         "locking_mode = EXCLUSIVE",
+        f"cache_size = {-SAVING_CACHE}",
     ):
         connection.execute(f"PRAGMA {pragma}")
 

@@ -175,7 +175,7 @@ class _Reading:
                 raise _too_large(self._where)
             columns = dict(zip(found.names, values, strict=True))
             if digests is not None:
-                digests.verify(columns, known[:n].tolist())
+                digests.verify(columns, known[:n])
             self._check_vectors(odd)
             self._add(columns)
             yield _numbers(points[:n]), _numbers(embeddings[:n])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._core import _kernels
 from ..archive import EXTRAS
 from ..schema import DIGEST_TABLES, DIGEST_TRIGGERS, LIVE_TABLES, SCHEMA
 from .checks import digest_of_settings
@@ -73,10 +74,11 @@ def insert(
     columns |= {"pos": list(positions), "meta": list(map(meta_text, fields["meta"]))}
     extras = _extras_of(fields)
     start, digests = 0, list[int]()
+    point, embedding = _Blobs(), _Blobs()
     for points, embeddings in vectors:
         block = slice(start, start + len(points))
         records = {name: values[block] for name, values in columns.items()}
-        records |= {"point": blobs(points), "embedding": blobs(embeddings)}
+        records |= {"point": point.of(points), "embedding": embedding.of(embeddings)}
         put(connection, "INSERT INTO records", records)
         records = {name: records[name] for name in RECORD} | {
             name: values[block] for name, values in extras.items()
@@ -123,9 +125,22 @@ def meta_text(meta: dict[str, Any] | None) -> str:
 
 def blobs(matrix: NDArray[Any]) -> list[bytearray]:
     """Each row as little-endian float64 bytes; a bytearray, because Python's module takes long to bind others."""
-    data = np.ascontiguousarray(matrix, "<f8").reshape(-1).data.cast("B")
-    width = 8 * matrix.shape[1]
-    return [bytearray(data[start : start + width]) for start in range(0, len(data), width)]
+    return _Blobs().of(matrix)
+
+
+class _Blobs:
+    """What `blobs` makes of one matrix after the other, in the same bytearrays again and again."""
+
+    def __init__(self) -> None:
+        self._buffers: list[bytearray] = []
+
+    def of(self, matrix: NDArray[Any]) -> list[bytearray]:
+        """One a row, good until the next matrix."""
+        data = np.ascontiguousarray(matrix, "<f8")
+        n, width = len(data), 8 * data.shape[1]
+        self._buffers += [bytearray(width) for _ in range(n - len(self._buffers))]
+        _kernels.fill_buffers(data.view(np.uint8), self._buffers)
+        return self._buffers if n == len(self._buffers) else self._buffers[:n]
 
 
 def delete(connection: sqlite3.Connection, positions: Iterable[int]) -> int:
