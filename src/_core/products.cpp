@@ -109,7 +109,8 @@ POINCARE_INLINE void multiply_add(Vector& sum, const Vector& query, std::int32_t
 
 Level level() {
 #ifdef POINCARE_WIDE_LEVELS
-    if (simd_level() == SimdLevel::avx512 && __builtin_cpu_supports("avx512vnni")) return avx512_vnni::level_of();
+    if (simd_level() == SimdLevel::avx512 && __builtin_cpu_supports("avx512vnni"))
+        return avx512_vnni::level_of();
     if (simd_level() != SimdLevel::baseline) return avx2::level_of();
 #endif
     return baseline::level_of();
