@@ -203,6 +203,19 @@ def test_words_that_tell_nothing_apart_are_not_looked_for(monkeypatch: pytest.Mo
     assert np.delete(with_them, rows).max() < 1e-5 * with_them.max()  # what is left out
 
 
+def test_common_words_alone_are_not_looked_for_among_many_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lexical, "FEW_TEXTS", 50)
+    table = WordTable()
+    table.put((i, f"the tea word{i}") for i in range(50))
+    assert len(table.scores("the")[0]) == 50
+    table.put([(50, "the last")])
+    for query in ("the", "the tea", "the unheard"):
+        assert table.scores(query)[0].tolist() == []
+    assert table.scores("the last")[0].tolist() == table.scores("last")[0].tolist() == [50]
+    table.drop([0])
+    assert len(table.scores("the")[0]) == 50
+
+
 def test_without_fts5_the_error_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     class Bare:
         def execute(self, *_: Any) -> None:

@@ -21,6 +21,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 MOST_WORDS: Final = 256  # of a query; SQLite limits the depth of an expression
 APPLICATION: Final = 0x706D7764  # "pmwd": tells our files from others'
 WORDS_VERSION: Final = 1  # of what is done to words before they are stored
+FEW_TEXTS: Final = 20_000  # of which a search scores every match, however common the word: some 15 ms
 COUNT_MATCHES: Final = "SELECT COUNT(*) FROM words WHERE words"
 TOKENIZER: Final = "porter unicode61 remove_diacritics 2"
 
@@ -29,7 +30,8 @@ class WordTable:
     """Rows of text, weighed against queries by Okapi BM25 (k1 = 1.2, b = 0.75; Robertson & Zaragoza, 2009).
 
     Words are folded (case, diacritics) and stemmed (Porter, English). A word in more than half of the texts tells
-    none of them apart: it is looked for only where a query has no rarer one. Not for several threads at once.
+    none of them apart: it is looked for only where a query has no rarer one, and among more than 20,000 texts not even
+    then (BM25 weighs it a millionth, and each of those texts would have to be scored). Not for several threads at once.
 
     Parameters
     ----------
@@ -59,6 +61,7 @@ class WordTable:
         where = ":memory:" if file is None else os.fspath(file)
         self._connection = sqlite3.connect(where, timeout=0, isolation_level=None, check_same_thread=False)
         self._close = weakref.finalize(self, self._connection.close)
+        self._texts: int | None = None  # how many; None: to be counted
         try:
             if file is not None and self._prepare_file():
                 return
@@ -108,6 +111,7 @@ class WordTable:
         self._change("DELETE FROM words WHERE rowid = ?", ((row,) for row in rows))
 
     def _change(self, statement: str, values: Iterable[tuple[object, ...]]) -> None:
+        self._texts = None
         self._connection.execute("BEGIN")
         try:
             self._connection.executemany(statement, values)
@@ -129,17 +133,20 @@ class WordTable:
         return pairs[:, 0].astype(np.int64), np.ascontiguousarray(pairs[:, 1])
 
     def _telling(self, words: list[str]) -> list[str]:
-        """The words that tell texts apart; all, where none does.
+        """The words that tell texts apart; where none does, all of them among few texts, and none among many.
 
         Okapi gives a word in more than half of the texts no weight (FTS5: a millionth), yet each of those texts would
         have to be scored.
         """
-        if len(words) < 2:
+        if self._texts is None:
+            self._texts = self._count("SELECT COUNT(*) FROM words_docsize")
+        few = self._texts <= FEW_TEXTS
+        if few and len(words) < 2:
             return words
-        half = self._count("SELECT COUNT(*) FROM words_docsize") / 2
+        half = self._texts / 2
         counts = [self._count(f"{COUNT_MATCHES} MATCH ?", match_expression([word])) for word in words]
         if not any(0 < count <= half for count in counts):
-            return words
+            return words if few else []
         return [word for word, count in zip(words, counts, strict=True) if count <= half]
 
     def _count(self, statement: str, *values: str) -> int:
