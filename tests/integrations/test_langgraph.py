@@ -404,3 +404,47 @@ def test_an_agent_remembers_across_runs(tmp_path: Path) -> None:
     assert run("When do I file taxes?") == "You said: I file my taxes in May"
     assert run("Which tea do I drink?", user="ben") == "You said: I drink coffee"
     assert run("Anything?", user="nobody") == "You said: "
+
+
+ODD = [
+    "k\x1f1",
+    "k",
+    'a"b',
+    "a:b",
+    '["a"]',
+    "langgraph:",
+    "\x1f",
+    "é😀",
+    "a/b",
+    " ",
+    "0",
+    "*",
+    "\\",
+    "text 1 of k",
+    "a\nb",
+]
+
+
+def test_odd_labels_and_keys_stay_apart() -> None:
+    """No two items, and no item and further text of another, are the same memory."""
+    store = PoincareStore(index={"fields": ["a", "b"]})
+    oracle: dict[tuple[tuple[str, ...], str], Any] = {}
+    for depth in (1, 2):
+        for label in ODD:
+            for key in ODD:
+                namespace = (label,) * depth
+                value = {"a": f"tea {depth} {label} {key}", "b": f"coffee {label}", "n": len(oracle)}
+                store.put(namespace, key, value)
+                oracle[namespace, key] = value
+    for (namespace, key), value in oracle.items():
+        item = store.get(namespace, key)
+        assert item is not None and item.value == value
+    assert len(store.search((), limit=10_000)) == len(oracle)
+    found = store.search((ODD[0],), query="coffee", limit=10_000)
+    assert {(item.namespace, item.key) for item in found} == {
+        (namespace, key) for namespace, key in oracle if namespace[:1] == (ODD[0],)
+    }
+    assert set(store.list_namespaces(limit=1000)) == {namespace for namespace, _ in oracle}
+    for namespace, key in oracle:
+        store.delete(namespace, key)
+    assert len(store.memory) == 0

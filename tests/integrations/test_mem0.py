@@ -142,3 +142,14 @@ def test_adding_is_all_or_nothing(mem: Mem0Memory) -> None:
     with pytest.raises(ValueError, match="JSON"):
         mem.add("x", user_id="new", metadata={"n": float("nan")})
     assert mem.memory.ids == before
+
+
+def test_facts_below_facts_go_with_them() -> None:
+    mem = Mem0Memory()
+    ids = [mem.add(text, user_id="ada")["results"][0]["id"] for text in ("tea", "green tea", "sencha")]
+    mem.memory.link(ids[1], ids[0])
+    mem.memory.link(ids[2], ids[1])
+    kept = mem.add("coffee", user_id="ben")["results"][0]["id"]
+    mem.delete_all(user_id="ada")
+    assert mem.get_all(user_id="ada")["results"] == []
+    assert [one["id"] for one in mem.get_all(user_id="ben")["results"]] == [kept]

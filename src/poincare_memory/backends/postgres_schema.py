@@ -40,5 +40,8 @@ CREATED: Final = (*_SCHEMA_1, *_FACTS)
 MIGRATIONS: Final = {1: _FACTS}
 """By the schema that is there: statements that make the next one of it."""
 
-GRAPH: Final = "CREATE INDEX IF NOT EXISTS {graph} ON {table} USING hnsw (direction vector_ip_ops)"
+GRAPH: Final = (
+    "CREATE INDEX IF NOT EXISTS {graph} ON {table} USING hnsw (direction vector_ip_ops)",
+    "CREATE INDEX IF NOT EXISTS {by_radius} ON {table} (radius)",  # a graph would look long for a rare one
+)
 """For searches that need not be exact."""

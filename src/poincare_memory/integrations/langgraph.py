@@ -19,12 +19,14 @@ from .langgraph_items import (
     ITEM,
     NAMESPACE,
     Namespace,
+    facet_id,
     fields_of,
     is_expired,
     is_indexed,
     item_id,
     item_of,
     kind_of,
+    label_text,
     later,
     namespace_id,
     now_utc,
@@ -297,7 +299,7 @@ class PoincareStore(BaseStore):
             texts |= dict.fromkeys(indexed or [shown_text(op, indexed)])
             depths = range(1, len(op.namespace) + 1)
             new = [depth for depth in depths if namespace_id(op.namespace[:depth]) not in self.memory]
-            texts |= dict.fromkeys(op.namespace[depth - 1] for depth in new)
+            texts |= dict.fromkeys(label_text(op.namespace[depth - 1]) for depth in new)
         return list(texts)
 
     def _texts(self, op: PutOp) -> list[str]:
@@ -338,7 +340,7 @@ class PoincareStore(BaseStore):
         branch = [
             {
                 "id": namespace_id(op.namespace[:depth]),
-                "text": op.namespace[depth - 1],
+                "text": label_text(op.namespace[depth - 1]),
                 "parent": namespace_id(op.namespace[: depth - 1]) if depth > 1 else None,
                 "meta": {"kind": NAMESPACE, "namespace": list(op.namespace[:depth])},
             }
@@ -351,7 +353,7 @@ class PoincareStore(BaseStore):
             item["parent"] = parent
         facets = [
             {
-                "id": f"{id}\x1f{number}",
+                "id": facet_id(id, number),
                 "text": text,
                 "parent": id,
                 "t": now,

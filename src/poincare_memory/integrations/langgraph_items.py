@@ -32,6 +32,16 @@ def item_id(namespace: Namespace, key: str) -> str:
     return f"{namespace_id(namespace)}:{key}"
 
 
+def label_text(label: str) -> str:
+    """The text of a namespace's memory, which must say something."""
+    return label if label.strip() else json.dumps(label)
+
+
+def facet_id(item: str, number: int) -> str:
+    """Of a further indexed text of an item: no key of an item makes the same."""
+    return f"{PREFIX}text {number} of {item}"
+
+
 def shown_text(op: PutOp, texts: Sequence[str]) -> str:
     """The text of an item's own memory."""
     if texts:

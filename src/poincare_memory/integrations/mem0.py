@@ -192,6 +192,8 @@ class Mem0Memory:
         scope = _checked_scope(user_id, agent_id, run_id, "; reset() forgets everything")
         with self.memory.transaction():
             for record in self._facts(scope):
+                if record.id not in self.memory:  # it was below another
+                    continue
                 parent = record.parent_id
                 self.memory.remove(record.id, cascade=True)
                 self._prune(parent)
