@@ -6,6 +6,8 @@ import doctest
 import importlib
 import inspect
 import pkgutil
+import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -83,3 +85,36 @@ def members_show_an_example(value: object) -> bool:
     if not inspect.isclass(value):
         return False
     return any(">>>" in (inspect.getdoc(member) or "") for member in vars(value).values())
+
+
+def methods(kind: type) -> dict[str, object]:
+    """Public methods of a class, those of its bases too; coroutines say which method they are the twins of."""
+    found: dict[str, object] = {}
+    for part in reversed([part for part in kind.__mro__ if ours(part)]):
+        found.update(vars(part))
+    plain = {name: getattr(value, "__func__", value) for name, value in found.items() if name[0] != "_"}
+    return {
+        name: value
+        for name, value in plain.items()
+        if inspect.isfunction(value) and not inspect.iscoroutinefunction(value)
+    }
+
+
+def missing_sections(function: object) -> list[str]:
+    """What numpydoc asks for, and is not there."""
+    text = inspect.getdoc(function) or ""
+    signature = inspect.signature(function)  # type: ignore[arg-type]  # a function, as `methods` chose
+    sections = {line for line, rule in pairwise(text.splitlines()) if rule and set(rule) == {"-"}}
+    names = [name for name in signature.parameters if name not in ("self", "cls")]
+    listed = text.partition("Parameters\n")[2].partition("\n\n")[0]
+    missing = [name for name in names if not re.search(rf"\b{re.escape(name)}\b", listed)]
+    if signature.return_annotation not in ("None", None) and "Returns" not in sections:
+        missing.append("Returns")
+    return missing + ([] if "Examples" in sections else ["Examples"])
+
+
+@pytest.mark.parametrize("kind", [poincare_memory.Memory, poincare_memory.PoincareBall])
+def test_methods_say_what_they_take_and_give_with_an_example(kind: type) -> None:
+    found = {name: missing_sections(function) for name, function in methods(kind).items()}
+    assert len(found) > 20
+    assert {name: missing for name, missing in found.items() if missing} == {}

@@ -22,6 +22,7 @@ geometry.numerics
 geometry.pairing
 geometry.polar
 geometry.maps
+geometry.gyrovectors
 geometry.poincare
 geometry.lorentz
 geometry
@@ -171,6 +172,7 @@ store.facade.base
 store.facade.settings
 store.facade.remembering
 store.facade.lookup
+store.facade.relatives
 store.facade.searching
 store.facade.showing
 store.facade.keeping

@@ -5,22 +5,22 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._core import _kernels
 from ..threads import resolve_threads
-from .maps import mapped, storage_of, warn_of_saturation
-from .numerics import BALL_EPS, LARGEST_NORM, FloatArray, along, lengths_and_margins, reals, rows_of
-from .pairing import common_type, inside_terms, paired, points_of, refuse_outside, spacetime_of
+from .gyrovectors import Gyrovectors
+from .maps import storage_of, warn_of_saturation
+from .numerics import LARGEST_NORM, FloatArray, lengths_and_margins, reals, rows_of
+from .pairing import common_type, paired, points_of, refuse_outside, spacetime_of
 
 __all__ = ["PoincareBall"]
 
 
 @dataclass(frozen=True)
-class PoincareBall:
+class PoincareBall(Gyrovectors):
     """Poincaré ball of curvature ``-curvature``: the open ball of radius ``1/√c``.
 
     Points are arrays whose last axis holds coordinates; every method broadcasts over the leading axes.
@@ -71,58 +71,17 @@ class PoincareBall:
             raise ValueError(f"curvature: expected a positive finite number, got {curvature!r}")
         object.__setattr__(self, "curvature", curvature)
 
-    @property
-    def c(self) -> float:
-        """The curvature magnitude c.
-
-        Examples
-        --------
-        >>> PoincareBall(4.0).c
-        4.0
-        """
-        return self.curvature
-
-    @property
-    def sqrt_c(self) -> float:
-        """``√c``.
-
-        Examples
-        --------
-        >>> PoincareBall(4.0).sqrt_c
-        2.0
-        """
-        return math.sqrt(self.curvature)
-
-    @property
-    def radius(self) -> float:
-        """Euclidean radius of the ball, ``1/√c``.
-
-        Examples
-        --------
-        >>> PoincareBall(4.0).radius
-        0.5
-        """
-        return 1.0 / self.sqrt_c
-
-    def project(self, x: ArrayLike) -> FloatArray:
-        """Move points with norm ``>= 1/√c`` to norm ``(1 - margin)/√c``; leave points inside alone.
-
-        The margin is 1e-5 (4e-3 in float32, 1e-2 in float16).
-
-        Examples
-        --------
-        >>> PoincareBall().project([[3.0, 4.0], [0.3, 0.4]]).tolist()
-        [[0.599994, 0.799992], [0.3, 0.4]]
-        """
-        points = points_of(x)
-        outside = lengths_and_margins(points, self.c)[1] <= 0
-        if not outside.any():
-            return points.copy()
-        rim = np.array((1.0 - BALL_EPS[points.dtype.type]) / self.sqrt_c)
-        return np.where(outside[..., np.newaxis], along(points, rim, points.dtype), points)
-
     def is_inside(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Whether ``√c·|x| < 1``; False for NaN.
+
+        Parameters
+        ----------
+        x : array of shape (..., d)
+            Points anywhere.
+
+        Returns
+        -------
+        bool array of shape (...)
 
         Examples
         --------
@@ -130,49 +89,6 @@ class PoincareBall:
         [True, False]
         """
         return np.asarray(lengths_and_margins(points_of(x), self.c)[1] > 0)[()]
-
-    def conformal_factor(self, x: ArrayLike) -> FloatArray:
-        """lambda_x = 2 / (1 - c ||x||^2), the metric's conformal factor; the last axis is kept with length 1.
-
-        Examples
-        --------
-        >>> PoincareBall().conformal_factor([0.5, 0.0]).round(6).tolist()
-        [2.666667]
-        """
-        points = points_of(x)
-        margins = inside_terms(points, self.c)[1]
-        return np.asarray((2.0 / margins)[..., np.newaxis].astype(points.dtype, copy=False))
-
-    def mobius_add(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Möbius addition ``x ⊕_c y`` (Ungar 2008): left translation, an isometry in y.
-
-        Examples
-        --------
-        >>> PoincareBall().mobius_add([0.3, 0.4], [-0.3, -0.4]).tolist()
-        [0.0, 0.0]
-        """
-        return mapped(_kernels.mobius_add, points_of(x), points_of(y, "y"), self.c)
-
-    def mobius_scalar_mul(self, r: ArrayLike, x: ArrayLike) -> FloatArray:
-        """Möbius scalar multiplication r ⊗_c x (scales hyperbolic distance from 0 by r).
-
-        Parameters
-        ----------
-        r : float or array
-            Broadcasts against the leading axes of ``x``, or, with a last axis of length 1, against ``x`` itself.
-        x : array of shape (..., d)
-
-        Examples
-        --------
-        >>> PoincareBall().mobius_scalar_mul(2.0, [0.5, 0.0]).tolist()
-        [0.8, 0.0]
-        """
-        points = points_of(x)
-        factor = reals(r, "r")
-        if factor.ndim and factor.shape[-1] == 1 and factor.shape != points.shape[:-1]:
-            factor = factor[..., 0]
-        half_depth = self.sqrt_c / 2 * np.asarray(self._depths(points))
-        return self._at_norm(points, np.tanh(factor * half_depth), stacklevel=3)
 
     def distance(self, x: ArrayLike, y: ArrayLike, *, n_threads: int | None = None) -> FloatArray:
         """Geodesic distance in hyperbolic units, over the broadcast leading axes.
@@ -186,6 +102,10 @@ class PoincareBall:
         x, y : arrays of shape (..., d)
         n_threads : int, optional
             At least 1; the default uses the processors this process may use. It does not change the result.
+
+        Returns
+        -------
+        array of shape (...)
 
         Raises
         ------
@@ -207,6 +127,20 @@ class PoincareBall:
         d_c(x, y) = (1 / sqrt(c)) arcosh(1 + 2c ||x - y||^2 / ((1 - c||x||^2)(1 - c||y||^2))). Evaluated like
         :meth:`distance`, since arcosh(1 + z) loses half of the digits of a small z.
 
+        Parameters
+        ----------
+        x, y : arrays of shape (..., d)
+            Points strictly inside the ball; leading axes broadcast.
+
+        Returns
+        -------
+        array of shape (...)
+
+        Raises
+        ------
+        ValueError
+            If a point is not strictly inside the ball, or the shapes do not fit.
+
         Examples
         --------
         >>> round(float(PoincareBall().distance_arcosh([0.0, 0.0], [0.5, 0.0])), 6)
@@ -216,6 +150,21 @@ class PoincareBall:
 
     def distance_to_origin(self, x: ArrayLike) -> FloatArray:
         """d_c(0, x) = (2 / sqrt(c)) artanh(sqrt(c) ||x||) — the depth coordinate.
+
+        Parameters
+        ----------
+        x : array of shape (..., d)
+            Points strictly inside the ball.
+
+        Returns
+        -------
+        array of shape (...)
+            In hyperbolic units.
+
+        Raises
+        ------
+        ValueError
+            If a point is not strictly inside the ball, or the shapes do not fit.
 
         Examples
         --------
@@ -229,6 +178,19 @@ class PoincareBall:
         """All-pairs distances: x of shape (n, d), y of shape (m, d) → (n, m).
 
         The same numbers as :meth:`distance`, bit for bit, on any number of threads.
+
+        Parameters
+        ----------
+        x : array of shape (n, d)
+        y : array of shape (m, d)
+            Points strictly inside the ball.
+        n_threads : int, optional
+            As for :meth:`distance`.
+
+        Returns
+        -------
+        array of shape (n, m)
+            In hyperbolic units.
 
         Raises
         ------
@@ -256,69 +218,22 @@ class PoincareBall:
                 refuse_outside(a, outside, self.c, "x")
         return out.astype(dtype, copy=False)
 
-    def expmap0(self, v: ArrayLike) -> FloatArray:
-        """Exponential map at the origin: tanh(sqrt(c) ||v||) v / (sqrt(c) ||v||), at depth ``2·|v|``.
-
-        Examples
-        --------
-        >>> PoincareBall().expmap0([1.0, 0.0]).round(6).tolist()
-        [0.761594, 0.0]
-        """
-        vectors = points_of(v, "v")
-        speed = lengths_and_margins(vectors, 1.0)[0]
-        return self._at_norm(vectors, np.tanh(self.sqrt_c * speed), stacklevel=3)
-
-    def logmap0(self, y: ArrayLike) -> FloatArray:
-        """Logarithmic map at the origin, inverse of :meth:`expmap0`.
-
-        Examples
-        --------
-        >>> ball = PoincareBall()
-        >>> ball.logmap0(ball.expmap0([1.0, 0.0])).round(6).tolist()
-        [1.0, 0.0]
-        """
-        points = points_of(y, "y")
-        return along(points, np.asarray(self._depths(points, "y") / 2), points.dtype)
-
-    def expmap(self, x: ArrayLike, v: ArrayLike) -> FloatArray:
-        """Exponential map at x: x ⊕_c (tanh(sqrt(c) λ_x ||v|| / 2) v / (sqrt(c) ||v||)) (Ganea et al. 2018).
-
-        Examples
-        --------
-        >>> PoincareBall().expmap([0.5, 0.0], [0.0, 0.0]).tolist()
-        [0.5, 0.0]
-        """
-        return mapped(_kernels.exp_map, points_of(x), points_of(v, "v"), self.c, names=("x", "v"))
-
-    def logmap(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Logarithmic map at x, inverse of :meth:`expmap`: along ``(−x) ⊕ y``, of length ``d(x, y)/λ_x``.
-
-        Examples
-        --------
-        >>> ball = PoincareBall()
-        >>> ball.expmap([0.5, 0.0], ball.logmap([0.5, 0.0], [0.0, 0.5])).round(9).tolist()
-        [0.0, 0.5]
-        """
-        return mapped(_kernels.log_map, points_of(x), points_of(y, "y"), self.c)
-
-    def geodesic(self, x: ArrayLike, y: ArrayLike, t: ArrayLike) -> FloatArray:
-        """The point at fraction ``t`` of the geodesic from x (t = 0) to y (t = 1); other t extend it.
-
-        ``t`` broadcasts against the leading axes of x and y.
-
-        Examples
-        --------
-        >>> PoincareBall().geodesic([-0.5, 0.0], [0.5, 0.0], [0.0, 0.5, 1.0]).tolist()
-        [[-0.5, 0.0], [0.0, 0.0], [0.5, 0.0]]
-        """
-        fraction = reals(t, "t")
-        return mapped(_kernels.geodesic, points_of(x), points_of(y, "y"), self.c, t=fraction)
-
     def point_at(self, direction: ArrayLike, hyperbolic_radius: ArrayLike) -> FloatArray:
         """Point at hyperbolic distance hyperbolic_radius from the origin along direction.
 
         Only the direction of ``direction`` counts, not its length; the zero vector gives the origin. The
         radius broadcasts against the leading axes; a negative one points the other way.
+
+        Parameters
+        ----------
+        direction : array of shape (..., d)
+            Of any length.
+        hyperbolic_radius : float or array
+            In hyperbolic units.
+
+        Returns
+        -------
+        array of shape (..., d)
 
         Examples
         --------
@@ -330,6 +245,17 @@ class PoincareBall:
 
     def set_depth(self, x: ArrayLike, hyperbolic_radius: ArrayLike) -> FloatArray:
         """Move x radially so that its distance from the origin equals hyperbolic_radius.
+
+        Parameters
+        ----------
+        x : array of shape (..., d)
+            Points inside the ball.
+        hyperbolic_radius : float or array
+            In hyperbolic units.
+
+        Returns
+        -------
+        array of shape (..., d)
 
         Examples
         --------
@@ -343,6 +269,20 @@ class PoincareBall:
         """Map ball points to the hyperboloid {X : <X,X>_L = -1/c, X_0 > 0} (Nickel & Kiela 2018, eq. 11).
 
         Returns an array with one extra leading coordinate (the time coordinate).
+
+        Parameters
+        ----------
+        x : array of shape (..., d)
+            Points strictly inside the ball.
+
+        Returns
+        -------
+        array of shape (..., d + 1)
+
+        Raises
+        ------
+        ValueError
+            If a point is not strictly inside the ball, or the shapes do not fit.
 
         Examples
         --------
@@ -359,6 +299,15 @@ class PoincareBall:
 
     def from_lorentz(self, X: ArrayLike) -> FloatArray:
         """Map points of the hyperboloid to the ball: ``Xᵢ / (1 + √c·X₀)``, inverse of :meth:`to_lorentz`.
+
+        Parameters
+        ----------
+        X : array of shape (..., d + 1)
+            Points of the hyperboloid, the time coordinate first.
+
+        Returns
+        -------
+        array of shape (..., d)
 
         Raises
         ------
@@ -380,32 +329,23 @@ class PoincareBall:
             warn_of_saturation(points.dtype, stacklevel=2)
         return out.reshape(*points.shape[:-1], out.shape[1]).astype(points.dtype, copy=False)
 
-    def egrad2rgrad(self, x: ArrayLike, grad: ArrayLike) -> FloatArray:
-        """Rescale a Euclidean gradient to the Riemannian gradient: ((1 - c||x||^2)^2 / 4) grad.
-
-        Examples
-        --------
-        >>> PoincareBall().egrad2rgrad([0.0, 0.0], [4.0, 8.0]).tolist()
-        [1.0, 2.0]
-        """
-        a, b = points_of(x), points_of(grad, "grad")
-        shrink = inside_terms(a, self.c)[1][..., np.newaxis] ** 2 / 4
-        return np.asarray((shrink * b).astype(common_type(a, b), copy=False))
-
-    def retraction(self, x: ArrayLike, v: ArrayLike) -> FloatArray:
-        """First-order retraction proj(x + v) used by Riemannian SGD (Nickel & Kiela 2017).
-
-        Examples
-        --------
-        >>> PoincareBall().retraction([0.5, 0.0], [0.25, 0.0]).tolist()
-        [0.75, 0.0]
-        """
-        return self.project(points_of(x) + points_of(v, "v"))
-
     def random_points(
         self, n: int, dim: int, max_hyperbolic_radius: float = 2.0, seed: int | None = None
     ) -> FloatArray:
         """Uniform-in-direction points with hyperbolic radius uniform in [0, max_hyperbolic_radius].
+
+        Parameters
+        ----------
+        n, dim : int
+            How many points, of how many numbers.
+        max_hyperbolic_radius : float, default 2.0
+            In hyperbolic units.
+        seed : int, optional
+            The same points for the same seed.
+
+        Returns
+        -------
+        float64 array of shape (n, dim)
 
         Raises
         ------
@@ -425,18 +365,6 @@ class PoincareBall:
         direction = generator.normal(size=(n, dim))
         return self.point_at(direction, generator.uniform(0.0, max_hyperbolic_radius, size=n))
 
-    def _depths(self, points: FloatArray, name: str = "x") -> NDArray[np.float64]:
-        origin = np.zeros(points.shape[-1], points.dtype)
-        return paired(_kernels.ball_distances, points, origin, self.c, names=(name, "the origin"))
-
     def _at_radius(self, points: FloatArray, hyperbolic_radius: ArrayLike) -> FloatArray:
         radius = reals(hyperbolic_radius, "hyperbolic_radius")
         return self._at_norm(points, np.tanh(self.sqrt_c / 2 * radius), stacklevel=4)
-
-    def _at_norm(self, points: FloatArray, norm: NDArray[np.float64], stacklevel: int) -> NDArray[Any]:
-        """Points along ``points``, at norms given in units of the ball's radius."""
-        limit = LARGEST_NORM[points.dtype.type]
-        if (np.abs(norm) > limit).any():
-            warn_of_saturation(points.dtype, stacklevel)
-            norm = np.clip(norm, -limit, limit)
-        return along(points, np.asarray(norm / self.sqrt_c), points.dtype)

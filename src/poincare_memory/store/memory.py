@@ -18,6 +18,7 @@ from .facade.base import as_one
 from .facade.exchanging import Exchanging
 from .facade.keeping import Keeping
 from .facade.lookup import Lookup
+from .facade.relatives import Relatives
 from .facade.remembering import Remembering
 from .facade.searching import Backend as Backend
 from .facade.searching import Filter as Filter
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @as_one
-class Memory(Settings, Remembering, Lookup, Searching, Showing, Keeping, Exchanging, AsyncTwins):
+class Memory(Settings, Remembering, Lookup, Relatives, Searching, Showing, Keeping, Exchanging, AsyncTwins):
     """Hierarchy-aware, time-aware memory for agents and RAG.
 
     Every memory has a place in the Poincaré ball: its direction comes from the embedding of its text (drawn
@@ -185,6 +186,11 @@ class Memory(Settings, Remembering, Lookup, Searching, Showing, Keeping, Exchang
         **settings
             Of a new memory, as of `Memory`; for one that exists they must be those it has.
 
+        Returns
+        -------
+        Memory
+            A context manager, which closes the connection.
+
         Raises
         ------
         backends.BackendError
@@ -244,6 +250,10 @@ class Memory(Settings, Remembering, Lookup, Searching, Showing, Keeping, Exchang
         **settings
             As of `Memory`. `base_depth` is the median depth of the points by default: that is where searches with
             ``metric="hyperbolic"`` begin, unless their `query_depth` says otherwise.
+
+        Returns
+        -------
+        Memory
 
         Raises
         ------

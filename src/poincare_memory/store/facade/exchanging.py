@@ -29,6 +29,15 @@ class Exchanging(Facade):
         points, for exact inner-product indexes. Beside them: id, text, parent, path, level, radius, times,
         access_count, pinned and meta (JSON).
 
+        Parameters
+        ----------
+        path : path
+            The Parquet file to write.
+
+        Returns
+        -------
+        int
+
         Raises
         ------
         ImportError
@@ -56,6 +65,28 @@ class Exchanging(Facade):
         By default the name of the file tells which: ``.jsonl``, ``.csv``, ``.tsv`` or ``.md``. Texts, tree, times,
         accesses, pins and metadata are written, vectors and settings are not (`save` and `to_json` write those); see
         `poincare_memory.store.exchange.export_text`.
+
+        Parameters
+        ----------
+        path : path
+            The file to write, in one step.
+        format : {"jsonl", "csv", "tsv", "markdown"}, optional
+            Where the name of the file does not tell.
+        bare : bool, default False
+            Of an outline: texts only, without ids, times and metadata.
+        progress : bool or callable, optional
+            True: a bar (extra ``progress``); or a function of how many memories are written and how many there are.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            Where neither the name nor `format` tells a format.
+        OSError
+            Where the file cannot be written; what was there is there still.
 
         Examples
         --------
@@ -89,6 +120,30 @@ class Exchanging(Facade):
         Headings and nested lists of an outline become the hierarchy; `under` is the id of a memory that takes those
         without parent. Errors name line and column; see `poincare_memory.store.exchange.import_text`.
 
+        Parameters
+        ----------
+        path : path
+            The file to read, UTF-8.
+        format : {"jsonl", "csv", "tsv", "markdown"}, optional
+            Where the name of the file does not tell.
+        on_duplicate : {"error", "ignore", "update"}, default "error"
+            As for `add`.
+        under : str, optional
+            Id of the memory that takes those without parent.
+        progress : bool or callable, optional
+            True: a bar (extra ``progress``); or a function of how many texts are embedded and how many there are.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ValueError
+            For what is no such file, with its line and column. Nothing is added then.
+        KeyError
+            For an unknown `under`.
+
         Examples
         --------
         >>> import pathlib
@@ -107,7 +162,33 @@ class Exchanging(Facade):
         )
 
     def to_json(self, path: Path | None = None, indent: int | None = None) -> str:
-        """Portable, strict JSON (config, records, points, embeddings); also written to `path` where given."""
+        """Portable, strict JSON (config, records, points, embeddings); also written to `path` where given.
+
+        Parameters
+        ----------
+        path : path, optional
+            A file to write it to as well, in one step.
+        indent : int, optional
+            Spaces a level; one line by default.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            Where `path` holds something that is no such JSON.
+
+        Examples
+        --------
+        >>> import json
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> _ = mem.add("Prefers tea", id="tea")
+        >>> [record["text"] for record in json.loads(mem.to_json())["records"]]
+        ['Prefers tea']
+        """
         from .. import portable
 
         return portable.to_json(self._store, path, indent)
@@ -120,7 +201,32 @@ class Exchanging(Facade):
         decay: DecayPolicy | None = None,
         clock: Callable[[], datetime] | None = None,
     ) -> Memory:
-        """Inverse of `to_json`; `source` is a path or the JSON text itself."""
+        """Inverse of `to_json`; `source` is a path or the JSON text itself.
+
+        Parameters
+        ----------
+        source : path, str or bytes
+            A path, or the JSON itself.
+        embedder, decay, clock : optional
+            As for `load`.
+
+        Returns
+        -------
+        Memory
+
+        Raises
+        ------
+        ValueError
+            For what is no such JSON, or holds a value that is not allowed; it names record and field.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> _ = mem.add("Prefers tea", id="tea")
+        >>> Memory.from_json(mem.to_json()).get("tea").text
+        'Prefers tea'
+        """
         from .. import portable
 
         return cls._of(portable.from_json(source, embedder=embedder, decay=decay, clock=clock))

@@ -20,7 +20,31 @@ class Keeping(Facade):
     """Files that a memory is saved to, loaded from or lives in."""
 
     def save(self, path: Path) -> None:
-        """Write everything to an SQLite file, in one step: an older file stays until the new one is whole."""
+        """Write everything to an SQLite file, in one step: an older file stays until the new one is whole.
+
+        Parameters
+        ----------
+        path : path
+            The file; a store that is there is replaced, anything else is left alone.
+
+        Raises
+        ------
+        ValueError
+            Where `path` holds something that is no store.
+        OSError
+            Where the file cannot be written; what was there is there still.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from poincare_memory import Memory
+        >>> path = os.path.join(tempfile.mkdtemp(), "agent.db")
+        >>> mem = Memory()
+        >>> _ = mem.add("Prefers tea", id="tea")
+        >>> mem.save(path)
+        >>> Memory.load(path).get("tea").text
+        'Prefers tea'
+        """
         from .. import sqlite
 
         sqlite.save(self._store, path)
@@ -29,13 +53,52 @@ class Keeping(Facade):
         """Copy a live store's file, whole and consistent, while threads and processes go on using it.
 
         The copy takes the place of `path` in one step; `load` and `open` read it. Of a memory without a file: `save`.
+
+        Parameters
+        ----------
+        path : path
+            Another file than the store's own.
+
+        Raises
+        ------
+        ValueError
+            Where `path` is the store's own file, or holds something that is no store.
+        OSError
+            Where the copy cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from poincare_memory import Memory
+        >>> path = os.path.join(tempfile.mkdtemp(), "agent.db")
+        >>> with Memory.open(path) as mem:
+        ...     _ = mem.add("Prefers tea", id="tea")
+        ...     mem.backup(path + ".copy")
+        >>> len(Memory.load(path + ".copy"))
+        1
         """
         from .. import sqlite
 
         sqlite.backup(self._store, path)
 
     def compact(self) -> None:
-        """Give back the room that removed memories took, on disk and in memory."""
+        """Give back the room that removed memories took, on disk and in memory.
+
+        Raises
+        ------
+        StoreBusyError
+            Where another process keeps the file (an OSError).
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> _ = mem.add_many([{"text": "tea", "id": "tea"}, {"text": "coffee", "id": "coffee"}])
+        >>> mem.remove("tea")
+        >>> mem.compact()
+        >>> mem.ids
+        ['coffee']
+        """
         self._store.compact()
 
     @classmethod
@@ -50,12 +113,37 @@ class Keeping(Facade):
 
         The hashing embedder and built-in policies are restored; pass any other embedder or policy again.
 
+        Parameters
+        ----------
+        path : path
+            The file, which is only read.
+        embedder, decay : optional
+            What made the vectors, and the policy; needed where the file cannot tell, see above.
+        clock : callable, optional
+            Gives the present as a datetime; the system's clock by default.
+
+        Returns
+        -------
+        Memory
+            In memory; edits do not reach the file (`open` gives one whose edits do).
+
         Raises
         ------
         FileNotFoundError
             Where there is no file.
         ValueError
             For a file that is none of ours, damaged, or of another dimension.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from poincare_memory import Memory
+        >>> path = os.path.join(tempfile.mkdtemp(), "agent.db")
+        >>> mem = Memory()
+        >>> _ = mem.add("Prefers tea", id="tea")
+        >>> mem.save(path)
+        >>> Memory.load(path).ids
+        ['tea']
         """
         from .. import sqlite
 
@@ -114,6 +202,11 @@ class Keeping(Facade):
             Of a new store: curvature, base_depth, depth_step, inherit, cone_constrained, cone_k, metric,
             time_coef, depth_bias, lexical_coef, as in `Memory`. For a store that exists they must be those it has.
 
+        Returns
+        -------
+        Memory
+            A context manager, which closes it.
+
         Raises
         ------
         FileNotFoundError
@@ -157,6 +250,15 @@ class Keeping(Facade):
         """Write what waits (counted accesses, metadata changed in place) and let the file go.
 
         Whatever is called afterwards raises `StoreClosedError`, but for `close`, which does nothing then.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from poincare_memory import Memory
+        >>> path = os.path.join(tempfile.mkdtemp(), "agent.db")
+        >>> mem = Memory.open(path)
+        >>> _ = mem.add("Prefers tea")
+        >>> mem.close()
         """
         if self._store.index is not None and not self._store.columns.lock.held_by_me():
             from ..graph_file import keep_graphs

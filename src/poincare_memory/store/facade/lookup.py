@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Lookup(Facade):
-    """What is there, where it lies in the ball, and what is above, below and beside it."""
+    """What is there, where it lies in the ball, and what it was."""
 
     def __len__(self) -> int:
         self._store.look()
@@ -42,6 +42,21 @@ class Lookup(Facade):
     def get(self, id: str) -> MemoryRecord:
         """The live record of a memory; KeyError for an unknown id.
 
+        Parameters
+        ----------
+        id : str
+            Of a memory.
+
+        Returns
+        -------
+        MemoryRecord
+            A live view: it follows the memory, and what is set on it is stored.
+
+        Raises
+        ------
+        KeyError
+            For an unknown id.
+
         Examples
         --------
         >>> from poincare_memory import Memory
@@ -59,6 +74,20 @@ class Lookup(Facade):
 
         Its norm is always below ``1 / sqrt(curvature)``. float64 tells points apart to about depth 36;
         `depth` stays exact beyond. A memory without direction (its text embeds to zero) is at the origin.
+
+        Parameters
+        ----------
+        id : str
+            Of a memory.
+
+        Returns
+        -------
+        float64 array of shape (dim,)
+
+        Raises
+        ------
+        KeyError
+            For an unknown id.
 
         Examples
         --------
@@ -82,81 +111,66 @@ class Lookup(Facade):
             return points(store.columns, store.columns.live_rows(), store.ball.sqrt_c)
 
     def depth(self, id: str) -> float:
-        """Hyperbolic distance from the origin, ``base_depth + level * depth_step``, exact at any level."""
-        with self._store.reading() as columns:
-            return float(columns.radius[columns.row_of[id]])
+        """Hyperbolic distance from the origin, ``base_depth + level * depth_step``, exact at any level.
 
-    def level(self, id: str) -> int:
-        """Steps from the root: 0 at a root."""
-        with self._store.reading() as columns:
-            return int(columns.level[columns.row_of[id]])
+        Parameters
+        ----------
+        id : str
+            Of a memory.
 
-    def parent(self, id: str) -> str | None:
-        """Id of the parent, None for a root."""
-        with self._store.reading() as columns:
-            row = int(columns.parent[columns.row_of[id]])
-            return columns.ids[row] if row >= 0 else None
+        Returns
+        -------
+        float
+            In hyperbolic units.
 
-    def children(self, id: str) -> list[str]:
-        """Ids of the children in the order they came."""
-        with self._store.reading() as columns:
-            return columns.names(columns.children_rows(columns.row_of[id]))
-
-    def ancestors(self, id: str) -> list[str]:
-        """Parent, grandparent, ..., root."""
-        with self._store.reading() as columns:
-            return columns.names(columns.ancestor_rows(columns.row_of[id]))
-
-    def descendants(self, id: str) -> list[str]:
-        """Everything below, parents before children."""
-        with self._store.reading() as columns:
-            return columns.names(columns.subtree_rows(columns.row_of[id])[1:])
-
-    def siblings(self, id: str) -> list[str]:
-        """The other children of its parent; of a root the other roots."""
-        with self._store.reading() as columns:
-            return columns.names(columns.sibling_rows(columns.row_of[id]))
-
-    def roots(self) -> list[str]:
-        """Ids of all roots in order of insertion."""
-        with self._store.reading() as columns:
-            return columns.names(columns.root_rows())
-
-    def path(self, id: str) -> list[str]:
-        """Ids from the root down to this memory, itself included; KeyError for an unknown id.
-
-        Examples
-        --------
-        >>> from poincare_memory import Memory
-        >>> mem = Memory()
-        >>> mem.path(mem.add("tea", id="tea", parent=mem.add("drinks", id="drinks")))
-        ['drinks', 'tea']
-        """
-        from ..relations import path
-
-        return path(self._store, id)
-
-    def lca(self, a: str, b: str) -> str | None:
-        """Lowest common ancestor: the deepest memory that both are or are below; None in different trees.
+        Raises
+        ------
+        KeyError
+            For an unknown id.
 
         Examples
         --------
         >>> from poincare_memory import Memory
         >>> mem = Memory()
         >>> drinks = mem.add("drinks", id="drinks")
-        >>> tea, coffee = mem.add("tea", parent=drinks), mem.add("coffee", parent=drinks)
-        >>> mem.lca(tea, coffee)
-        'drinks'
+        >>> tea, coffee = mem.add("tea", id="tea", parent=drinks), mem.add("coffee", id="coffee", parent=drinks)
+        >>> mem.depth("drinks"), mem.depth("tea")
+        (1.0, 1.5)
         """
-        from ..relations import lowest_common_ancestor
-
-        return lowest_common_ancestor(self._store, a, b)
+        with self._store.reading() as columns:
+            return float(columns.radius[columns.row_of[id]])
 
     def history(self, id: str) -> list[MemoryVersion]:
         """The versions of a memory, the oldest first, the present one last; of a removed one those it had.
 
         Past ones are kept where the store was opened with ``history=True``; KeyError for an id that is unknown to
         them too.
+
+        Parameters
+        ----------
+        id : str
+            Of a memory.
+
+        Returns
+        -------
+        list of MemoryVersion
+            Each with its `record`, and from when (`recorded_at`) till when (`replaced_at`) it stood.
+
+        Raises
+        ------
+        KeyError
+            For an id that is unknown to past versions too.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from poincare_memory import Memory
+        >>> path = os.path.join(tempfile.mkdtemp(), "agent.db")
+        >>> with Memory.open(path, history=True) as mem:
+        ...     home = mem.add("Lives in Lisbon")
+        ...     mem.update(home, text="Lives in Porto")
+        ...     [version.record.text for version in mem.history(home)]
+        ['Lives in Lisbon', 'Lives in Porto']
         """
         from ..past import history
 

@@ -53,6 +53,10 @@ class Remembering(Facade):
         pin : bool, default False
             Exempt it from decay: it is always as new. Its bounds of validity still count.
 
+        Returns
+        -------
+        str
+
         Raises
         ------
         KeyError
@@ -97,6 +101,10 @@ class Remembering(Facade):
             True: a bar (``pip install "poincare-memory[progress]"``); or a function of how many texts are embedded
             and how many there are. The embedder is then called with 256 texts at a time.
 
+        Returns
+        -------
+        list of str
+
         Raises
         ------
         KeyError, TypeError, ValueError
@@ -131,6 +139,21 @@ class Remembering(Facade):
         replaces the metadata. `valid_from` and `valid_until` may be set to None. `pin` exempts it from decay, or
         not any more.
 
+        Parameters
+        ----------
+        id : str
+            Of the memory to change.
+        text : str, optional
+            Its new text, not blank.
+        meta : mapping, optional
+            Its new metadata; {} for none.
+        t : datetime, optional
+            When it happened (naive: UTC).
+        valid_from, valid_until : datetime or None, optional
+            Bounds of validity, inclusive; None opens that side.
+        pin : bool, optional
+            Exempt it from decay, or not any more.
+
         Raises
         ------
         KeyError
@@ -151,6 +174,13 @@ class Remembering(Facade):
 
     def remove(self, id: str, cascade: bool = False) -> None:
         """Forget a memory; with `cascade` everything below it too.
+
+        Parameters
+        ----------
+        id : str
+            Of the memory to forget.
+        cascade : bool, default False
+            And everything below it.
 
         Raises
         ------
@@ -174,6 +204,13 @@ class Remembering(Facade):
 
         Linked to the parent it has, nothing changes; otherwise it becomes the last of the children there. A learnt
         place stays as it is.
+
+        Parameters
+        ----------
+        child : str
+            Id of the memory that moves.
+        parent : str or None
+            Id of its new parent.
 
         Raises
         ------
@@ -233,6 +270,10 @@ class Remembering(Facade):
 
         Other threads and processes wait, and see nothing of it before its end. Blocks may nest: an inner one that
         raises takes back its own edits only, if the outer one catches the exception.
+
+        Returns
+        -------
+        context manager
 
         Examples
         --------

@@ -95,6 +95,11 @@ class Searching(Facade):
             (``Memory.open(..., history=True)``) it answers with the texts, parents and metadata that stood then, of
             memories removed since too; such results are copies and count no access.
 
+        Returns
+        -------
+        list of SearchResult
+            The best first; of equal scores, the one that was stored first.
+
         Raises
         ------
         KeyError
@@ -141,6 +146,25 @@ class Searching(Facade):
 
         All are answered at one moment; accesses are counted once all are. `options` are those of `search`.
 
+        Parameters
+        ----------
+        queries : iterable of str
+            Texts to search for.
+        k : int, default 5
+            How many results each.
+        **options
+            Of `search`.
+
+        Returns
+        -------
+        list of list of SearchResult
+            One list a query, in their order.
+
+        Raises
+        ------
+        ValueError, KeyError, TypeError
+            As `search`.
+
         Examples
         --------
         >>> from poincare_memory import Memory
@@ -165,6 +189,27 @@ class Searching(Facade):
         happened earlier comes first. The best matches are taken in first, as many as fit; line breaks in texts
         become spaces. `options` are those of `search`.
 
+        Parameters
+        ----------
+        query : str, optional
+            As for `search`.
+        budget : int, default 2000
+            Characters of the block at most.
+        k : int, default 10
+            How many matches at most.
+        **options
+            Of `search`.
+
+        Returns
+        -------
+        str
+            Markdown; empty where nothing is found.
+
+        Raises
+        ------
+        ValueError, KeyError, TypeError
+            As `search`.
+
         Examples
         --------
         >>> from datetime import datetime
@@ -185,6 +230,22 @@ class Searching(Facade):
 
         A subclass may override it: `search` places queries by it.
 
+        Parameters
+        ----------
+        query : str
+            Not blank.
+        depth : float, optional
+            In hyperbolic units; `base_depth` by default.
+
+        Returns
+        -------
+        float64 array of shape (dim,)
+
+        Raises
+        ------
+        ValueError
+            For a blank query.
+
         Examples
         --------
         >>> from poincare_memory import Memory
@@ -202,6 +263,30 @@ class Searching(Facade):
         Every write is taken into it afterwards. A live store keeps its graph in ``<file>.graph``, written here and
         by `close`, and has its index again when it is opened. `progress` is True for a bar (extra ``progress``), or a
         function of how many memories of a graph are in and how many there are; what needs no graph is at once.
+
+        Parameters
+        ----------
+        backend : {"auto", "numpy", "hnsw", "faiss"}, default "auto"
+            As for `MIPSIndex`.
+        progress : bool or callable, optional
+            See above.
+
+        Returns
+        -------
+        MIPSIndex
+
+        Raises
+        ------
+        ValueError
+            For another backend, or one that is not there.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> _ = mem.add("Prefers tea")
+        >>> mem.build_index().size
+        1
         """
         from ..graph_file import keep_graphs
         from ..search import build_index
@@ -212,6 +297,22 @@ class Searching(Facade):
 
     def time_weights(self, ids: Sequence[str], at_time: datetime | None = None) -> FloatArray:
         """Time weights of memories by the decay policy, each in [1e-6, 1].
+
+        Parameters
+        ----------
+        ids : sequence of str
+            Memories.
+        at_time : datetime, optional
+            The moment (naive: UTC); the clock's time by default.
+
+        Returns
+        -------
+        float64 array of shape (len(ids),)
+
+        Raises
+        ------
+        KeyError
+            For an unknown id.
 
         Examples
         --------

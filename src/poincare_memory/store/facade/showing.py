@@ -26,6 +26,15 @@ class Showing(Facade):
         Keys: count, roots, max_level, levels, dim, curvature, metric, decay, depth_min, depth_max, oldest,
         newest, mean_time_weight, accesses; None where an empty memory has none.
 
+        Parameters
+        ----------
+        at_time : datetime, optional
+            The moment of the time weights (naive: UTC); the clock's time by default.
+
+        Returns
+        -------
+        dict
+
         Examples
         --------
         >>> from poincare_memory import Memory
@@ -37,7 +46,26 @@ class Showing(Facade):
         return reporting.stats(self._store, at_time)
 
     def table(self, at_time: datetime | None = None) -> list[dict[str, Any]]:
-        """Plain rows: id, text, parent, level, depth (4 places), t, weight (6 places), accesses, meta."""
+        """Plain rows: id, text, parent, level, depth (4 places), t, weight (6 places), accesses, meta.
+
+        Parameters
+        ----------
+        at_time : datetime, optional
+            The moment of the time weights (naive: UTC); the clock's time by default.
+
+        Returns
+        -------
+        list of dict
+            In order of insertion.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> tea = mem.add("tea", id="tea", parent=mem.add("drinks", id="drinks"))
+        >>> [(row["id"], row["parent"], row["depth"]) for row in mem.table()]
+        [('drinks', None, 1.0), ('tea', 'drinks', 1.5)]
+        """
         return reporting.table(self._store, at_time)
 
     @overload
@@ -60,6 +88,10 @@ class Showing(Facade):
         library : {"pandas", "polars"}
             In polars, whose columns have one type each, ``meta`` is JSON text.
 
+        Returns
+        -------
+        pandas.DataFrame or polars.DataFrame
+
         Examples
         --------
         >>> from poincare_memory import Memory
@@ -72,6 +104,17 @@ class Showing(Facade):
 
     def to_graphml(self, path: Path | None = None, at_time: datetime | None = None) -> str:
         """The hierarchy as GraphML, a node a memory; also written to `path` where given (UTF-8).
+
+        Parameters
+        ----------
+        path : path, optional
+            A file to write it to as well.
+        at_time : datetime, optional
+            The moment of the time weights (naive: UTC); the clock's time by default.
+
+        Returns
+        -------
+        str
 
         Examples
         --------
@@ -95,6 +138,28 @@ class Showing(Facade):
     ) -> str:
         """The hierarchy, or what is below `root`, as a Mermaid flowchart; see `viz.to_mermaid`.
 
+        Parameters
+        ----------
+        root : str, optional
+            Id of the branch; everything by default.
+        direction : {"LR", "RL", "TD", "BT"}, default "LR"
+            Where the chart grows.
+        limit : int, default 200
+            At most so many memories; the chart says what is left out.
+        max_text : int, default 40
+            Characters of a text.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        KeyError
+            For an unknown root.
+        ValueError
+            For another direction, or limits below 1.
+
         Examples
         --------
         >>> from poincare_memory import Memory
@@ -112,6 +177,22 @@ class Showing(Facade):
 
     def tree(self, root: str | None = None, max_text: int = 60) -> str:
         """The hierarchy as text, one line a memory, texts cut at `max_text` characters.
+
+        Parameters
+        ----------
+        root : str, optional
+            Id of the branch; everything by default.
+        max_text : int, default 60
+            Characters of a text.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        KeyError
+            For an unknown root.
 
         Examples
         --------
@@ -157,6 +238,11 @@ class Showing(Facade):
             The moment at which the page opens (naive: UTC); the clock's time by default.
         limit : int, default 200,000
             The page holds at most so many memories; of a larger store an even sample, which it says.
+
+        Returns
+        -------
+        str
+            The HTML.
 
         Examples
         --------
@@ -206,6 +292,10 @@ class Showing(Facade):
             Id of the memory in the middle.
         legend : bool, default True
             Draw a colour bar or a legend.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
 
         Examples
         --------
