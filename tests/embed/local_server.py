@@ -54,15 +54,21 @@ class Handler(BaseHTTPRequestHandler):
             answer = server.script.pop(0) if server.script else rightly
             server.busy += 1
             server.busiest = max(server.busiest, server.busy)
+            self.in_work = True
         try:
             if self.path != "/v1/embeddings":
                 answer = status(404, {"error": {"message": f"no {self.path}"}})
             answer(self, asked)
         finally:
-            with server.guard:
-                server.busy -= 1
+            self.no_longer_in_work()
+
+    def no_longer_in_work(self) -> None:
+        with self.server.guard:
+            self.server.busy -= self.in_work
+            self.in_work = False
 
     def send(self, code: int, content: Any, headers: dict[str, str] | None = None) -> None:
+        self.no_longer_in_work()  # a client that has its answer may ask again before this thread runs on
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(code)
         for name, value in (headers or {}).items():
