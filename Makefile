@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BUILD_DIR := build/$(notdir $(VENV))
 SOURCES := pyproject.toml CMakeLists.txt $(shell find cmake src -type f -not -name '*.pyc' -not -name '*.so')
 
-.PHONY: demo test test-long sanitize test-asan test-all-pythons lint lint-rules lint-format lint-types lint-native format docs bench bench-check build clean
+.PHONY: demo test test-long sanitize test-asan check-arm test-all-pythons lint lint-rules lint-format lint-types lint-native format docs bench bench-check build clean
 
 demo: $(VENV)/.package
 	$(BIN)/poincare-memory demo -o demo
@@ -31,6 +31,11 @@ sanitize: $(VENV)/.build-tools
 # The Python suite over native code with AddressSanitizer and UBSan.
 test-asan: $(VENV)/.package $(VENV)/.test-tools
 	tools/test-asan $(abspath $(BIN))/python $(PYTEST_ARGS)
+
+# The native code compiled for ARM, warnings being errors; not run.
+check-arm: $(VENV)/.build-tools
+	$(PIP) install --quiet ziglang
+	tools/check-arm $(abspath $(BIN))/python
 
 # Builds and tests on every supported interpreter found (python3.10 … on PATH, and pyenv's).
 test-all-pythons:
