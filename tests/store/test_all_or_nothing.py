@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from poincare_memory import CallableEmbedder, HashingEmbedder, Memory
-from poincare_memory.store import editing
+from poincare_memory.store import editing, placement
 from store.table_embedder import CheapEmbedder
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -309,3 +309,30 @@ def test_update_window_with_the_bound_that_is_there() -> None:
     assert (mem.get("x").text, mem.get("x").valid_until) == ("x", None)
     mem.update("x", valid_from=None, valid_until=datetime(2025, 1, 1))
     assert mem.get("x").valid_from is None
+
+
+def test_a_move_in_memory_that_ctrl_c_ends_is_found_where_it_went(monkeypatch):
+    """The signal comes in when the kernel returns: everything that follows points has to follow these."""
+    embedder = HashingEmbedder(dim=16)
+    mem = Memory(embedder, inherit=0.9)
+    mem.add_many(
+        {"text": f"memory {i}", "id": str(i), "parent": str((i - 1) // 5) if i else None} for i in range(3000)
+    )
+    mem.add("somewhere else entirely", id="other")
+    before = [hit.id for hit in mem.search("somewhere else", k=20, touch=False)]
+
+    def place(store, rows):
+        placement.place(store, rows)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(editing, "place", place)
+    with pytest.raises(KeyboardInterrupt):
+        mem.link("0", "other")
+    monkeypatch.undo()
+    whole = Memory.from_json(mem.to_json())
+    found = [
+        [(hit.id, round(hit.score, 9)) for hit in memory.search("somewhere else", k=20, touch=False)]
+        for memory in (mem, whole)
+    ]
+    assert found[0] == found[1]
+    assert [id for id, _ in found[0]] != before

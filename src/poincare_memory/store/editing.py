@@ -346,8 +346,10 @@ def link(store: Store, child: str, parent: str | None) -> None:
 def _replace(store: Store, row: int) -> None:
     rows = store.columns.subtree_rows(row)
     store.columns.before(rows, *PLACE)
-    place(store, rows)
-    store.columns.moved(rows)
+    try:
+        place(store, rows)
+    finally:  # a KeyboardInterrupt comes when all are placed: codes and indexes have to follow
+        store.columns.moved(rows)
 
 
 def remove(store: Store, id: str, cascade: bool = False) -> None:
