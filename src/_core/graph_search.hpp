@@ -120,7 +120,8 @@ class GraphSearch {
             const NearNode closest = scratch_.frontier.front();
             if (scratch_.nearest.size() >= ef && closest.surrogate > scratch_.nearest.front().surrogate)
                 break;
-            if (effort.spent(scratch_.nearest.size(), closest.surrogate)) break;
+            if (closest.surrogate > effort.limit && effort.spent(nearer_than(closest), closest.surrogate))
+                break;
             std::pop_heap(scratch_.frontier.begin(), scratch_.frontier.end(), std::greater<NearNode>());
             scratch_.frontier.pop_back();
             const std::size_t count = gather(graph_.get_linklist0(closest.id));
@@ -170,6 +171,12 @@ class GraphSearch {
         pool.insert(place, node);
         scratch_.expanded.insert(scratch_.expanded.begin() + at, 0);
         return static_cast<std::size_t>(at);
+    }
+
+    // How many of those found lie before a node: all of them have been expanded where it is the next.
+    std::size_t nearer_than(const NearNode& node) const {
+        return static_cast<std::size_t>(std::count_if(scratch_.nearest.begin(), scratch_.nearest.end(),
+                                                      [&](const NearNode& found) { return found < node; }));
     }
 
     template <typename Passes>

@@ -256,3 +256,27 @@ def test_small_and_refused_input():
         with pytest.raises(ValueError):  # noqa: PT011  -- each names its own argument
             call()
     assert len(graph) == 0
+
+
+def test_bands_are_searched_as_far_where_nodes_are_dead_or_filtered() -> None:
+    """A band that is entered far from the query is not left before the way to the query is gone."""
+    rng = np.random.default_rng(4)
+    n, dim, k = 8000, 64, 10
+    centres = np.random.default_rng(dim).normal(size=(100, dim))
+    points = centres[rng.integers(100, size=n + 40)] + 0.5 * rng.normal(size=(n + 40, dim))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    radii = rng.uniform(0.5, 6.0, n + 40)
+    graph = _hnsw.Graph(dim, metric="hyperbolic", m=32)
+    graph.add(np.arange(n), points[:n].astype(np.float32), radii[:n])
+    graph.remove(np.arange(0, n, 5))
+    left = np.setdiff1d(np.arange(n), np.arange(0, n, 5))
+    allowed = (np.arange(n) % 2).astype(np.uint8)
+    for rows, mask in ((left, None), (left[left % 2 == 1], allowed)):
+        found = 0
+        for query, radius in zip(points[n:], radii[n:], strict=True):
+            chords = 2 - 2 * (points[rows] @ query)
+            q = np.sinh((radii[rows] - radius) / 2) ** 2 + np.sinh(radii[rows]) * np.sinh(radius) * chords / 4
+            truth = {*rows[np.argsort(q)[:k]].tolist()}
+            hits = graph.search(query.astype(np.float32), float(radius), k=k, ef=80, allowed=mask)[0][:k]
+            found += len(truth & {*hits.tolist()})
+        assert found >= 0.97 * k * 40
