@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from poincare_memory import HalfLife
 from poincare_memory.demo import build_demo_memory
 
+PATIENCE = 5.0  # seconds
 NOW = datetime(2026, 3, 4, 5, 6, tzinfo=timezone.utc)
 MISSING = (
     "NO BROWSER: the inspector is NOT tested in a real page. "
@@ -57,7 +59,11 @@ class Page:
         )
 
     def find(self, selector: str) -> Any:
-        return self.driver.find_element("css selector", selector)
+        """The first one, which a busy browser may take a moment to make."""
+        deadline = time.monotonic() + PATIENCE
+        while not (found := self.all(selector)) and time.monotonic() < deadline:
+            self.settle()
+        return found[0] if found else self.driver.find_element("css selector", selector)
 
     def all(self, selector: str) -> list[Any]:
         return self.driver.find_elements("css selector", selector)
