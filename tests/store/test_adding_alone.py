@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
+import tempfile
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,6 +70,51 @@ def test_one_at_a_time_leaves_what_a_batch_leaves(made: list[Any]) -> None:
     assert first.n == second.n and first.dense() == second.dense()
     assert first.structure_version == second.structure_version
     np.testing.assert_array_equal(first.changed_rows(0), second.changed_rows(0))
+
+
+@settings(max_examples=6, deadline=None)
+@given(steps())
+def test_one_at_a_time_leaves_in_a_file_what_a_batch_leaves(made: list[Any]) -> None:
+    items = [step for step in made if isinstance(step, dict)]
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / "alone.db", Path(folder) / "batch.db"]
+        alone, batch = (
+            Memory.open(file, embedder=HashingEmbedder(dim=8), clock=lambda: NOW) for file in files
+        )
+        with alone, batch:
+            for item in items:
+                alone.add(**item)
+            batch.add_many(items)
+        first, second = map(contents, files)
+    assert first == second
+    assert len(first["records"]) == len(first["pm_digest"]) == len(first["pm_change"]) == len(items)
+
+
+def contents(file: Path) -> dict[str, list[Any]]:
+    with closing(sqlite3.connect(file)) as connection:
+        tables = [
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        return {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+
+
+def test_what_a_transaction_takes_back_of_single_memories() -> None:
+    mem = memory()
+    mem.add("a root", id="root")
+    mem.add("first", parent="root", id="first")
+
+    def broken() -> None:
+        with mem.transaction():
+            mem.add("second", parent="root", id="second")
+            mem.add("below", parent="second", id="below")
+            mem.add("below the first", parent="first")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        broken()
+    assert mem.ids == ["root", "first"] and mem.children("root") == ["first"] and mem.children("first") == []
+    mem.add("second", parent="root", id="second")
+    assert mem.children("root") == ["first", "second"]
 
 
 def test_ids_of_its_own_are_twelve_hex_digits_and_new() -> None:

@@ -117,7 +117,7 @@ class Columns(TreeLinks):
         return rows
 
     def append(self, id: str, text: str, meta: dict[str, Any] | None) -> Rows:
-        """The row of one new memory, blank but for these; outside transactions, after `reserve`."""
+        """The row of one new memory, blank but for these; after `reserve`."""
         if self._free_rows:
             row = self._free_rows.pop()
             self.ids[row], self.texts[row], self.metas[row] = id, text, meta
@@ -127,13 +127,15 @@ class Columns(TreeLinks):
             self.texts.append(text)
             self.metas.append(meta)
             self.high_water += 1
-        self.row_of[id] = row
         self.order[row] = self.attached[row] = self._next_order
         self._next_order += 1
         rows = np.array((row,), np.int32)
         self._append_live(rows)
         self.n += 1
         self._changed_structure(rows)
+        if self.undo is not None:
+            self.undo.allocated(rows)
+        self.row_of[id] = row
         return rows
 
     def number(self, rows: Rows, orders: NDArray[np.int64] | None) -> None:

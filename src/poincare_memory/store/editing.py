@@ -89,9 +89,7 @@ def add(
         batch.t = batch.recorded_at
     embeddings = store.embed(batch.texts)
     with store.columns.changing():
-        if store.columns.undo is None:
-            return _commit_alone(store, batch, embeddings)
-        return _commit_inside(store, batch, embeddings)[0]
+        return _commit_alone(store, batch, embeddings)
 
 
 def add_many(store: Store, items: Iterable[Mapping[str, Any]], progress: Progress = None) -> list[str]:
@@ -150,7 +148,7 @@ def _commit_inside(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list
 
 
 def _commit_alone(store: Store, batch: Batch, embeddings: NDArray[Any]) -> str:
-    """`_commit_inside` of one memory outside transactions: lists and arrays of one would be most of the time."""
+    """`_commit_inside` of one memory: lists and arrays of one would be most of the time."""
     columns, id, parent = store.columns, batch.ids[0], batch.parents[0]
     known = columns.row_of
     if id is None:
@@ -174,7 +172,8 @@ def _commit_alone(store: Store, batch: Batch, embeddings: NDArray[Any]) -> str:
             columns.attach_new(row, above)
         place(store, rows)
     except BaseException:  # a KeyboardInterrupt too
-        columns.discard(rows)
+        if columns.undo is None:
+            columns.discard(rows)
         raise
     return id
 

@@ -83,7 +83,17 @@ def _insert_born(connection: sqlite3.Connection, columns: Columns, undo: UndoLog
     positions = columns.order[rows].tolist()
     fields = _with_places(columns, rows, fields_of(columns, rows))
     places = points(columns, rows, store.ball.sqrt_c)
-    sql.insert(connection, positions, fields, [(places, columns.embedding[rows])])
+    if len(rows) > 1:
+        sql.insert(connection, positions, fields, [(places, columns.embedding[rows])])
+        return
+    record = {column: fields[name][0] for name, column in sql.COLUMNS.items()}
+    record |= {
+        "pos": positions[0],
+        "meta": sql.meta_text(record["meta"]),
+        "point": sql.blob(places),
+        "embedding": sql.blob(columns.embedding[rows]),
+    }
+    sql.insert_one(connection, record, [fields[name][0] for name in EXTRAS])
 
 
 def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: UndoLog, store: Store) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import compress
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..._core import _kernels
 from ..archive import EXTRAS
+from ..digests import record_digests
 from ..schema import DIGEST_TABLES, DIGEST_TRIGGERS, LIVE_TABLES, SCHEMA
 from .checks import digest_of_settings
 from .rows import (
@@ -94,6 +96,30 @@ def insert(
         put(connection, "INSERT OR REPLACE INTO pm_extra", chosen)
 
 
+def insert_one(connection: sqlite3.Connection, record: Mapping[str, Any], extras: Sequence[Any]) -> None:
+    """`insert` of one: `record` by column, its vectors as bytes, and `extras` in their order."""
+    noted = None if tuple(extras) == NO_EXTRA else digest(record["text"])
+    values = [*(record[name] for name in RECORD[len(UNDIGESTED) :]), noted, *extras]
+    digests = record_digests([[value] for value in values])
+    _put_one(connection, "INSERT INTO records", record)
+    uses = {name: record[name] for name in UNDIGESTED}
+    _put_one(connection, "INSERT OR REPLACE INTO pm_digest", {**uses, "digest": digests[0]})
+    if noted is not None:
+        said = dict(zip(EXTRAS, extras, strict=True))
+        _put_one(connection, "INSERT OR REPLACE INTO pm_extra", {"id": record["id"], "digest": noted, **said})
+
+
+def _put_one(connection: sqlite3.Connection, verb: str, row: Mapping[str, Any]) -> None:
+    """`put` of one row."""
+    said = {name: value for name, value in row.items() if value is not None}
+    connection.execute(_insertion(verb, tuple(said)), tuple(said.values()))
+
+
+@lru_cache(maxsize=256)
+def _insertion(verb: str, names: tuple[str, ...]) -> str:
+    return f"{verb} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+
+
 def _extras_of(fields: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
     """Columns of pm_extra for records that have any; none where no record has."""
     extras = {name: fields[name] for name in EXTRAS}
@@ -115,8 +141,7 @@ def put(connection: sqlite3.Connection, verb: str, columns: Mapping[str, Sequenc
     said = {name: values for name, values in columns.items() if says_something(values)}
     if not said:  # no rows
         return
-    statement = f"{verb} ({', '.join(said)}) VALUES ({', '.join('?' * len(said))})"
-    connection.executemany(statement, zip(*said.values(), strict=True))
+    connection.executemany(_insertion(verb, tuple(said)), zip(*said.values(), strict=True))
 
 
 def meta_text(meta: dict[str, Any] | None) -> str:
@@ -126,6 +151,11 @@ def meta_text(meta: dict[str, Any] | None) -> str:
 def blobs(matrix: NDArray[Any]) -> list[bytearray]:
     """Each row as little-endian float64 bytes; a bytearray, because Python's module takes long to bind others."""
     return _Blobs().of(matrix)
+
+
+def blob(vector: NDArray[Any]) -> bytearray:
+    """`blobs` of one."""
+    return bytearray(np.ascontiguousarray(vector, "<f8").data.cast("B"))
 
 
 class _Blobs:
