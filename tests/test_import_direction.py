@@ -116,6 +116,7 @@ store.graph_file
 store.archive
 store.checked_records
 store.filling
+store.json_records
 store.standins
 store.digests
 store.schema

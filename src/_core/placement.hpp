@@ -39,6 +39,8 @@ struct PlacementColumns {
 // A row with learnt[row] == 1 was placed by training or a layout: it keeps radius and direction (at the
 // origin, where there is none, the direction of its embedding). What lies below such a row is marked with 2;
 // its radius is that of its parent + depth_step.
+//
+// Ctrl-C ends it with some rows placed and others not: whoever cannot throw them away keeps what they were.
 template <typename T>
 void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, std::size_t n,
                 const PlacementRule& rule, int threads);

@@ -50,6 +50,19 @@ def detach_row(int32_t row, int32_t[::1] parent, int32_t[::1] first_child, int32
     c_detach_row(_tree_links(parent, first_child, last_child, next_sibling, prev_sibling), row)
 
 
+def detach_rows(const int32_t[::1] rows, int32_t[::1] parent, int32_t[::1] first_child, int32_t[::1] last_child,
+                int32_t[::1] next_sibling, int32_t[::1] prev_sibling):
+    """Cut each from its parent, the last of them first."""
+    cdef Py_ssize_t i
+    cdef TreeLinks links
+    if rows.shape[0] == 0:
+        return
+    links = _tree_links(parent, first_child, last_child, next_sibling, prev_sibling)
+    with nogil:
+        for i in range(rows.shape[0] - 1, -1, -1):
+            c_detach_row(links, rows[i])
+
+
 def child_rows(int32_t row, const int32_t[::1] first_child, const int32_t[::1] next_sibling):
     return _rows_array(c_linked_rows(&next_sibling[0], first_child[row]))
 

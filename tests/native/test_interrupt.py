@@ -114,6 +114,38 @@ CASES = {
         "assert len(mem) % 200_000 == 1 and len(mem.ids) == len(mem)\n"
         "mem.add('after')\nassert mem.search('after', k=1)[0].text == 'after'",
     ),
+    "moving a branch": (
+        "mem = Memory(embedder=HashingEmbedder(dim=64), inherit=0.6)\n"
+        "mem.add('here', id='a'); mem.add('there', id='b')\n"
+        "mem.add_many([{'text': f'memory {i}', 'id': str(i), 'parent': str(i // 8) if i else 'a'} "
+        "for i in range(100_000)])\n"
+        "def find(): return [(hit.id, hit.score) for hit in mem.search('memory 77', k=20, touch=False)]\n"
+        "found = {'a': find()}; mem.link('0', 'b'); found['b'] = find()",
+        "mem.link('0', 'a'); mem.link('0', 'b')",
+        "assert found['a'] != found['b'] and find() == found[mem.parent('0')]\n"
+        "assert len(mem.descendants('0')) == 99_999 and mem.depth('99999') == mem.depth('0') + 6 * mem.depth_step",
+    ),
+    "asking a function of the user's": (
+        "mem = Memory(embedder=HashingEmbedder(dim=64))\n"
+        "mem.add_many([{'text': f'memory {i} of some', 'meta': {'i': i % 7}} for i in range(100_000)])",
+        "mem.search('memory', filters=lambda record: record.meta['i'] == 3)",
+        "assert mem.search('memory 3 of some', filters=lambda record: record.meta['i'] == 3, k=1)[0].meta == {'i': 3}",
+    ),
+    "a backup": (
+        "import os, tempfile; folder = tempfile.TemporaryDirectory(); path = folder.name\n"
+        "mem = Memory.open(path + '/mem.db', embedder=HashingEmbedder(dim=256))\n"
+        "mem.add_many([{'text': f'memory {i} of some'} for i in range(20_000)])",
+        "mem.backup(path + '/copy.db')",
+        "assert not [name for name in os.listdir(path) if '.tmp' in name]\n"
+        "mem.add('after'); mem.backup(path + '/copy.db')\n"
+        "assert Memory.load(path + '/copy.db').ids == mem.ids\nmem.close(); folder.cleanup()",
+    ),
+    "reading JSON": (
+        "mem = Memory(embedder=HashingEmbedder(dim=64))\n"
+        "mem.add_many([{'text': f'memory {i} of some'} for i in range(30_000)]); text = mem.to_json()",
+        "Memory.from_json(text)",
+        "assert Memory.from_json(text).ids == mem.ids",
+    ),
 }
 
 

@@ -22,7 +22,7 @@ from poincare_memory import (
     ValidityWindow,
 )
 from poincare_memory.store import archive as archive_module
-from poincare_memory.store import atomic, sqlite
+from poincare_memory.store import atomic, json_records, portable, sqlite
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 DIM = 16
@@ -390,6 +390,49 @@ def test_json_by_path_bytes_and_byte_order_mark(tmp_path):
         " \n" + text,
     ):
         assert Memory.from_json(source).ids == memory.ids
+
+
+def outcome(text):
+    try:
+        memory = Memory.from_json(text, clock=lambda: NOW)
+    except ValueError as error:
+        return str(error)
+    return contents(memory), memory.points.tolist(), memory._store.columns.embedding.tolist()
+
+
+OWN = filled(9).to_json()
+WHOLE = json.loads(OWN)
+NARROW = [{**record, "embedding": [1, 2.5] * (DIM // 2)} for record in WHOLE["records"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "by_record"),
+    [
+        (OWN, True),
+        (json.dumps(WHOLE, indent=3), True),
+        (json.dumps({**WHOLE, "records": []}), True),
+        (json.dumps({**WHOLE, "records": NARROW}), True),
+        (json.dumps({"records": WHOLE["records"], "config": WHOLE["config"]}), False),
+        (json.dumps({**WHOLE, "more": 1}), False),
+        (OWN + " x", False),
+        (OWN[:-1], False),
+        (OWN[:-2] + ", ]}", False),
+        (OWN[:-2] + ", null]}", False),
+        (OWN.replace('"text"', '"txt"', 1), False),
+        (OWN.replace('"point": [', '"point": [NaN, ', 1), False),
+        (OWN.replace('"point": [', '"point": [true, ', 1), False),
+        (OWN.replace('"point": [', '"point": [1' + 400 * "0" + ", ", 1), False),
+        (OWN.replace('"id": "n0"', '"id": "n0", "id": "n1"', 1), False),
+        (json.dumps({**WHOLE, "config": {**WHOLE["config"], "dim": DIM + 1}}), False),
+        (json.dumps({**WHOLE, "config": {**WHOLE["config"], "format": 2}}), True),
+        (json.dumps({**WHOLE, "config": None}), False),
+    ],
+)
+def test_json_read_record_by_record_is_json_read_whole(monkeypatch, text, by_record):
+    assert (json_records.archive_by_record(text) is not None) == by_record
+    found = outcome(text)
+    monkeypatch.setattr(portable, "archive_by_record", lambda text: None)
+    assert found == outcome(text)
 
 
 # --- replacing a file -----------------------------------------------------------------------------------------

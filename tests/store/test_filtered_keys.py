@@ -322,3 +322,25 @@ def test_filters_of_many_threads_while_metadata_changes() -> None:
         thread.join()
     assert not failed
     check(mem, {"k": 5})
+
+
+def test_columns_that_ctrl_c_left_half_in_step_are_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    mem = Memory(Line())
+    mem.add_many({"text": "x", "id": str(i), "meta": {"k": i % 3}} for i in range(30))
+
+    def found() -> list[str]:
+        return [hit.id for hit in mem.search("x", k=30, filters={"k": 1}, touch=False)]
+
+    before = found()
+    mem.update("0", meta={"k": 1})
+    mem.update("1", meta={})
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(KeyColumn, "put", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        found()
+    monkeypatch.undo()
+    assert sorted({*found(), "1"}) == sorted({*before, "0"})
+    assert "1" not in found()

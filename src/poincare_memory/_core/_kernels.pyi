@@ -90,6 +90,14 @@ def detach_row(
     next_sibling: npt.NDArray[np.int32],
     prev_sibling: npt.NDArray[np.int32],
 ) -> None: ...
+def detach_rows(
+    rows: npt.NDArray[np.int32],
+    parent: npt.NDArray[np.int32],
+    first_child: npt.NDArray[np.int32],
+    last_child: npt.NDArray[np.int32],
+    next_sibling: npt.NDArray[np.int32],
+    prev_sibling: npt.NDArray[np.int32],
+) -> None: ...
 def child_rows(
     row: int, first_child: npt.NDArray[np.int32], next_sibling: npt.NDArray[np.int32]
 ) -> npt.NDArray[np.int32]: ...

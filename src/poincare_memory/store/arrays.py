@@ -190,8 +190,7 @@ class Arrays:
             grown[name][:used] = getattr(self, name)[:used]
         for name, dtype in VECTORS.items():
             grown[name] = self._grown_matrix(getattr(self, name), dtype, capacity)
-        for name, column in grown.items():  # all or none: they must not differ in length
-            setattr(self, name, column)
+        vars(self).update(grown)  # all or none, in one step: they must not differ in length
 
     def _grown_matrix(self, old: NDArray[Any], dtype: Any, capacity: int) -> NDArray[Any]:
         grown = np.empty((capacity, self.dim), dtype)

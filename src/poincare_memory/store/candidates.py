@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .requests import Request
     from .state import Store
 
+
+ASKED_AT_ONCE: Final = 1024  # records that a function of the user's is asked about
 
 _making_words = threading.Lock()
 
@@ -143,9 +145,8 @@ def asked_of_the_user(
         rows = candidates.row_numbers().copy()  # of its own: live_rows() is good until the next change only
         candidates.rows = rows
         orders = columns.order[rows]
-        records = columns.records(rows) if isinstance(request.filter, RecordFilter) else []
     if isinstance(request.filter, RecordFilter):
-        passing = request.filter.mask(records) != 0
+        passing = _passing_the_user(store, request.filter, rows, orders)
         candidates, orders = candidates.only(passing), orders[passing]
     if not weigh:
         return candidates, orders
@@ -155,6 +156,24 @@ def asked_of_the_user(
         times = TimeColumns.of(store, candidates.row_numbers())
     candidates.weights = times.weights(moment)
     return candidates, orders
+
+
+def _passing_the_user(
+    store: Store, asked: RecordFilter, rows: Rows, orders: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which memories a function of the user's lets pass; of one that is gone by its turn, it is not asked.
+
+    Records are made a block at a time: those of a large store together would take long to make, and, after Ctrl-C, to
+    let go of.
+    """
+    passing = np.zeros(len(rows), np.bool_)
+    for start in range(0, len(rows), ASKED_AT_ONCE):
+        block = slice(start, start + ASKED_AT_ONCE)
+        with store.lock.read():
+            found, there = store.columns.found_again(rows[block], orders[block])
+            records = store.columns.records(found[there])
+        passing[start + np.flatnonzero(there)] = asked.mask(records) != 0
+    return passing
 
 
 def add_words(store: Store, candidates: Candidates, query: str | None, coefficient: float) -> None:

@@ -33,15 +33,16 @@ class Change:
     def __enter__(self) -> None:
         columns = self._columns
         if columns.lock.written_by_me():
-            columns.lock.acquire_write()
             self._mark = 0 if columns.undo is None else columns.undo.begin_part()
+            columns.lock.acquire_write()
             return
         columns.lock.refuse_reader()
+        undo = UndoLog(columns)
         if columns.file is None:
             columns.lock.acquire_write()
         else:
             columns.file.begin(columns)
-        columns.undo = UndoLog(columns)
+        columns.undo = undo
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

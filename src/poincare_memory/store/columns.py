@@ -100,21 +100,34 @@ class Columns(TreeLinks):
         After given serial numbers that are not beyond all others, `resort` is due once `row_of` is set.
         """
         self.reserve(count)
-        reused = [self._free_rows.pop() for _ in range(min(count, len(self._free_rows)))]
+        used, n, free = self.high_water, self.n, len(self._free_rows)
+        steps = 0 if self.undo is None else self.undo.length
+        reused = self._free_rows[: -count - 1 : -1]
         fresh = count - len(reused)
-        rows = np.arange(self.high_water - len(reused), self.high_water + fresh, dtype=np.int32)
+        rows = np.arange(used - len(reused), used + fresh, dtype=np.int32)
         if reused:
             rows[: len(reused)] = reused
-        for column in (self.ids, self.texts, self.metas):
-            column.extend([None] * fresh)
-        self.high_water += fresh
-        self.number(rows, orders)
-        self._append_live(rows)
-        self.n += count
-        self._changed_structure(rows)
-        if self.undo is not None:
-            self.undo.allocated(rows)
-        return rows
+        try:
+            for column in (self.ids, self.texts, self.metas):
+                column.extend([None] * fresh)
+            self.high_water += fresh
+            self.number(rows, orders)
+            self._append_live(rows)
+            self.n += count
+            self._changed_structure(rows)
+            del self._free_rows[free - len(reused) :]
+            if self.undo is not None:
+                self.undo.allocated(rows)
+            return rows
+        except BaseException:  # a KeyboardInterrupt: nobody knows of these rows yet
+            if self.undo is not None and self.undo.length > steps:
+                raise  # but the log
+            self._free_rows[free - len(reused) :] = reused[::-1]
+            self.order[rows] = -1
+            self.high_water, self.n, self._live_count = used, n, None
+            for column in (self.ids, self.texts, self.metas):
+                del column[used:]
+            raise
 
     def append(self, id: str, text: str, meta: dict[str, Any] | None) -> Rows:
         """The row of one new memory, blank but for these; after `reserve`."""
@@ -203,8 +216,8 @@ class Columns(TreeLinks):
     def discard(self, rows: Rows) -> None:
         """Undo `allocate`, whatever has been filled in since."""
         self._records.release(rows.tolist())
-        for row in reversed(rows.tolist()):
-            self.detach(row)
+        _kernels.detach_rows(rows, *self._links())
+        for row in rows.tolist():
             id = self.ids[row]
             if id is not None and self.row_of.get(id) == row:
                 del self.row_of[id]
@@ -253,23 +266,25 @@ class Columns(TreeLinks):
         rows, n = self.live_rows().copy(), self.n
         now = np.full(self.high_water + 1, -1, np.int32)  # the last place is that of "no row"
         now[rows] = np.arange(n, dtype=np.int32)
-        for name in SCALARS:
+        packed: dict[str, Any] = {}
+        for name in (*SCALARS, *VECTORS, "embedding"):
             column = getattr(self, name)[rows]
-            setattr(self, name, now[column] if name in LINKS else column)
-        for name in (*VECTORS, "embedding"):
-            setattr(self, name, getattr(self, name)[rows])
+            packed[name] = now[column] if name in LINKS else column
         places = rows.tolist()
-        for values in (self.ids, self.texts, self.metas):
-            kept = [values[row] for row in places]
-            values[:] = kept
-        self.row_of.update(zip(self.row_of, range(n), strict=True))
+        for name in ("ids", "texts", "metas"):
+            values = getattr(self, name)
+            packed[name] = [values[row] for row in places]
+        packed["row_of"] = RowOf(zip(self.row_of, range(n), strict=True))
+        packed |= {"high_water": n, "_free_rows": [], "_dense": True, "_compacted": True}
+        packed |= {"_live": np.arange(n, dtype=np.int32), "_live_count": n}
+        version = self.structure_version + 1
+        packed |= {
+            "structure_version": version,
+            "value_version": self.value_version + 1,
+            "_emptied_at": version,
+        }
+        vars(self).update(packed)  # in one step: Ctrl-C comes before it or after
         self._records.renumber(now)
-        self.high_water, self._free_rows = n, []
-        self._live, self._live_count, self._dense = np.arange(n, dtype=np.int32), n, True
-        self._compacted = True
-        self.structure_version += 1
-        self.value_version += 1
-        self._emptied_at = self.structure_version
 
     def found_again(self, rows: Rows, orders: NDArray[np.int64]) -> tuple[Rows, NDArray[np.bool_]]:
         """Where memories are that had these rows and serial numbers under an earlier lock, and which still are."""
@@ -350,6 +365,10 @@ class Columns(TreeLinks):
         """Context of every change: alone and, in a transaction or a live store, whole or not at all."""
         if self.undo is None and self.file is None:
             return self.lock.write()
+        return Change(self)
+
+    def moving(self) -> Change:
+        """Context of a change of whole branches, which Ctrl-C may end midway: not at all then, in memory too."""
         return Change(self)
 
     def set_age(self, rows: Rows | slice) -> None:

@@ -136,8 +136,9 @@ def _commit_inside(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list
     ids = _final_ids(columns, batch)
     _check_parents_are_there(columns, batch, ids)
     columns.reserve(len(ids), embeddings.dtype)
-    rows = columns.allocate(len(ids))
+    rows: Rows = np.empty(0, np.int32)
     try:
+        rows = columns.allocate(len(ids))
         _fill(columns, rows, ids, batch, embeddings)
         place(store, rows)
     except BaseException:  # a KeyboardInterrupt too
@@ -267,7 +268,7 @@ def update(
             is_new = text is not None and text != columns.texts[_row_now(columns, id, order)]
         if is_new and embeddings is None:
             embeddings = store.embed([text])  # type: ignore[list-item]  # a new text is one
-        with columns.changing():
+        with columns.changing() if text is None else columns.moving():
             row = _row_now(columns, id, order)
             if text is not None and text != columns.texts[row] and embeddings is None:
                 continue  # another text came meanwhile
@@ -320,7 +321,7 @@ def _one(row: int) -> Rows:
 
 def link(store: Store, child: str, parent: str | None) -> None:
     """Move a memory with its subtree; see `Memory.link`."""
-    with store.columns.changing():
+    with store.columns.moving():
         columns = store.columns
         row = columns.row_of[child]
         target = -1
@@ -345,16 +346,14 @@ def link(store: Store, child: str, parent: str | None) -> None:
 def _replace(store: Store, row: int) -> None:
     rows = store.columns.subtree_rows(row)
     store.columns.before(rows, *PLACE)
-    try:
-        place(store, rows)
-    finally:  # a KeyboardInterrupt comes when all are placed: codes and indexes have to follow
-        store.columns.moved(rows)
+    place(store, rows)
+    store.columns.moved(rows)
 
 
 def remove(store: Store, id: str, cascade: bool = False) -> None:
     """Forget a memory; see `Memory.remove`."""
-    with store.columns.changing():
-        columns = store.columns
+    columns = store.columns
+    with columns.moving() if cascade else columns.changing():
         row = columns.row_of[id]
         if not cascade and columns.first_child[row] >= 0:
             raise ValueError(f"{id!r:.80} has children; pass cascade=True to remove the subtree")

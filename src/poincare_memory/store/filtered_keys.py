@@ -58,7 +58,11 @@ class FilteredKeys:
     def using(self, columns: Columns, rows: Rows | None, count: int, ask: Callable[[Lookup], Mask]) -> Mask:
         """What `ask` makes of the columns, for these rows or the first `count`; under the read lock."""
         with self._guard:
-            self._catch_up(columns)
+            try:
+                self._catch_up(columns)
+            except BaseException:  # a KeyboardInterrupt: half in step is out of step
+                self._kept.clear()
+                raise
             return ask(Lookup(self, columns, rows, count))
 
     def column(self, columns: Columns, key: Any, counted: set[Any]) -> KeyColumn | None:

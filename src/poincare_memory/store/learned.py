@@ -31,7 +31,7 @@ def place_learned(store: Store, points: Mapping[str, ArrayLike | None] | Precise
         points if isinstance(points, PreciseLayout) else {k: v for k, v in points.items() if v is not None}
     )
     direction, radius = _polar(given, store) if given else (np.empty((0, store.columns.dim)), np.empty(0))
-    with store.columns.changing():
+    with store.columns.moving():
         columns = store.columns
         rows = np.array([columns.row_of[id] for id in given], np.int32)
         back = np.array([columns.row_of[id] for id in points if id not in given], np.int32)

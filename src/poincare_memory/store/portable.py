@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .._core import _kernels
 from .archive import EXTRAS, FIELDS, Archive, Block, Floats, written
 from .atomic import write_text
 from .filling import empty_store, store_of
+from .json_records import NUMBERS, archive_by_record, refused, unique
 from .sqlite import is_database, refuse_foreign
 from .standins import standin_embedder, standin_policy
 
@@ -94,6 +95,9 @@ def from_json(
     path.
     """
     text, where = _text_of(source)
+    archive = archive_by_record(text)
+    if archive is not None:
+        return store_of(archive, where, embedder=embedder, decay=decay, clock=clock)
     payload = _parsed(text, where)
     if not isinstance(payload, Mapping):
         raise ValueError(
@@ -141,17 +145,8 @@ def _decoded(data: bytes, where: str) -> str:
 
 
 def _parsed(text: str, where: str) -> Any:
-    def refuse(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is not JSON")
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):  # the first of the two would be lost in silence
-            raise ValueError(f"an object has the same key twice, among {[key for key, _ in pairs]!r:.200}")
-        return found
-
     try:
-        return json.loads(text, parse_constant=refuse, object_pairs_hook=unique)
+        return json.loads(text, parse_constant=refused, object_pairs_hook=unique)
     except RecursionError:
         raise ValueError(f"{where}: not a memory's JSON: nested too deep") from None
     except ValueError as error:
@@ -182,7 +177,7 @@ def _matrix(records: list[dict[str, Any]], name: str, dim: int, where: str) -> F
         if not isinstance(vector, list) or len(vector) != dim:
             found = f"{len(vector)} of them" if isinstance(vector, list) else type(vector).__name__
             raise ValueError(f"{where}: record {i}: {name}: expected {dim} numbers, got {found}")
-        if not all(type(value) in (float, int) for value in vector):
+        if not set(map(type, vector)) <= NUMBERS:
             raise ValueError(f"{where}: record {i}: {name}: expected numbers only")
     matrix = np.empty((len(records), dim))
     for i, record in enumerate(records):

@@ -62,7 +62,8 @@ class UndoLog:
     Attributes
     ----------
     marks : dict
-        Serial number of a memory (`Columns.order`) -> `Mark`, for all that were born or changed or are gone.
+        Serial number of a memory (`Columns.order`) -> `Mark`, for all that were born or changed or are gone;
+        empty where no file has to learn of them.
     settings : dict
         Settings of the store that were set.
     embedder : dict or None
@@ -86,6 +87,8 @@ class UndoLog:
         self._steps.append(take_back)
 
     def mark(self, rows: Rows, bits: int) -> None:
+        if self._columns.file is None:
+            return
         marks = self.marks
         for order, row in zip(self._columns.order[rows].tolist(), rows.tolist(), strict=True):
             known = marks.get(order)
@@ -144,8 +147,8 @@ class UndoLog:
     def allocated(self, rows: Rows) -> None:
         """These rows were just made."""
         kept = rows.copy()
-        orders = self._columns.order[kept].tolist()
-        for order, row in zip(orders, kept.tolist(), strict=True):
+        orders = self._columns.order[kept].tolist() if self._columns.file is not None else []
+        for order, row in zip(orders, kept.tolist(), strict=False):
             self.marks[order] = Mark(row, BORN)
 
         def take_back() -> None:
@@ -155,6 +158,11 @@ class UndoLog:
                     self._columns.file.waiting.forget(order)
 
         self._steps.append(take_back)
+
+    @property
+    def length(self) -> int:
+        """How many steps there are to take back."""
+        return len(self._steps)
 
     def freeing(self, rows: Rows) -> None:
         """These rows are about to be freed."""

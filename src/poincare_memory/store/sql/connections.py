@@ -11,6 +11,7 @@ from typing import Final
 PAGE_SIZE: Final = 32768  # of saved files: a record with its vectors is several kilobytes
 SAVING_CACHE: Final = 500  # KiB: pages are written once, and while the processor has them in cache
 LIVE_PAGE_SIZE: Final = 4096  # of live files: a small write touches few, small pages
+COPIED_AT_ONCE: Final = 1024  # pages between two looks for Ctrl-C
 READ_PATIENCE: Final = 10.0  # seconds to wait for a program that keeps a file locked
 
 
@@ -132,10 +133,19 @@ def roll_back(connection: sqlite3.Connection) -> None:
 
 
 def copy(source: sqlite3.Connection, target: Path) -> None:
-    """The whole file, as of now, as one file without a write-ahead log."""
+    """The whole file, as of now, as one file without a write-ahead log; Ctrl-C ends it between two parts.
+
+    All parts are read in one transaction: SQLite begins again otherwise whenever somebody has written meanwhile.
+    """
     with contextlib.closing(sqlite3.connect(target, isolation_level=None)) as connection:
-        source.backup(connection)
+        with snapshot(source):
+            parts(source)  # a transaction sees what there is at its first read
+            source.backup(connection, pages=COPIED_AT_ONCE, progress=_let_signals_in)
         fold(connection)
+
+
+def _let_signals_in(*_: int) -> None:
+    """Python sees to them wherever a function of its own begins."""
 
 
 def give_back(connection: sqlite3.Connection, patience: float) -> None:

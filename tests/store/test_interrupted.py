@@ -1,0 +1,131 @@
+"""Ctrl-C at any line of a change: it happens whole or not at all."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from poincare_memory import HashingEmbedder, Memory
+from store.snapshots import everything
+
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
+EMBEDDER = HashingEmbedder(dim=8)
+PACKAGE = Path(sys.modules["poincare_memory"].__file__ or "").parent
+# Where locks are taken and logs let go of, no call is long: an interrupt there would have to hit one of a few steps.
+STEPS_OF_NO_LENGTH = {"lock.py", "changes.py", "held_records.py"}
+NEVER = {
+    "end_undo",
+    "end",
+    "back_to",
+    "_put_back",
+    "put_back",
+    "take_back",
+    "discard",
+    "_blank",
+    "resort",
+    "start_over",
+}
+
+
+class Interruption:
+    """Raises KeyboardInterrupt at the n-th line of the package that runs, as a signal would."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+        self.where = ""
+
+    def __enter__(self) -> Interruption:
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _call(self, frame: Any, event: str, argument: Any) -> Any:
+        code = frame.f_code
+        path = Path(code.co_filename)
+        if PACKAGE not in path.parents or path.name in STEPS_OF_NO_LENGTH or code.co_name in NEVER:
+            return None
+        return self._line
+
+    def _line(self, frame: Any, event: str, argument: Any) -> Any:
+        if event != "line":
+            return self._line
+        source = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        if source.lstrip().startswith("with "):  # left, it is traced where no signal is let in
+            return self._line
+        if self.left == 0:
+            sys.settrace(None)
+            self.left, self.where = -1, f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            raise KeyboardInterrupt
+        self.left -= 1
+        return self._line
+
+
+def filled() -> Memory:
+    mem = Memory(EMBEDDER, clock=lambda: NOW, inherit=0.6)
+    mem.add_many(
+        {"text": f"note {i}", "id": str(i), "parent": str((i - 1) // 3) if i else None, "meta": {"i": i}}
+        for i in range(25)
+    )
+    mem.add("elsewhere", id="other")
+    mem.remove("24")
+    mem.remove("23")  # so that freed rows are used again
+    return mem
+
+
+POINT = np.full(8, 0.1)
+CHANGES: dict[str, Callable[[Memory], Any]] = {
+    "link": lambda mem: mem.link("1", "other"),
+    "link to the top": lambda mem: mem.link("1", None),
+    "update": lambda mem: mem.update("1", text="quite another text", meta={"new": 1}),
+    "remove": lambda mem: mem.remove("1", cascade=True),
+    "add_many": lambda mem: mem.add_many(
+        [{"text": "more 0", "id": "m0", "parent": "2"}]
+        + [{"text": f"more {i}", "id": f"m{i}", "parent": "1" if i % 2 else "m0"} for i in range(1, 9)]
+    ),
+    "place_learned": lambda mem: mem.place_learned({"1": POINT, "5": None}),
+    "compact": lambda mem: mem.compact(),
+}
+
+
+@pytest.mark.parametrize("in_transaction", [False, True])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_that_ctrl_c_ends_is_whole_or_nothing(change: str, in_transaction: bool) -> None:
+    if in_transaction and change == "compact":
+        pytest.skip("a memory cannot be compacted inside a transaction")
+    work = CHANGES[change]
+    mem = filled()
+    before = everything(mem)
+    work(mem)
+    after = everything(mem)
+    at, done = 0, False
+    while not done:
+        mem = filled()
+        with Interruption(at) as interruption:
+            try:
+                if in_transaction:
+                    with mem.transaction():
+                        work(mem)
+                else:
+                    work(mem)
+            except KeyboardInterrupt:
+                pass
+        done = interruption.left >= 0
+        now = everything(mem)
+        assert now == after or (now == before and not done), interruption.where
+        assert not mem._store.lock.held_by_me(), interruption.where
+        if at % 7 == 0:  # it goes on as any other
+            mem.add("new", id="new", parent="2")
+            mem.remove("2", cascade=True)
+            work_again = [hit.id for hit in mem.search("note 7", k=30, touch=False)]
+            assert sorted(work_again) == sorted(mem.ids)
+        at += 4 if in_transaction else 1
+    assert at > 10
