@@ -129,7 +129,8 @@ CASES = {
         "mem = Memory(embedder=HashingEmbedder(dim=64))\n"
         "mem.add_many([{'text': f'memory {i} of some', 'meta': {'i': i % 7}} for i in range(100_000)])",
         "mem.search('memory', filters=lambda record: record.meta['i'] == 3)",
-        "assert mem.search('memory 3 of some', filters=lambda record: record.meta['i'] == 3, k=1)[0].meta == {'i': 3}",
+        "hit = mem.search('memory 3 of some', filters=lambda record: record.meta['i'] == 3, k=1)[0]\n"
+        "assert hit.record.meta == {'i': 3}",
     ),
     "a backup": (
         "import os, tempfile; folder = tempfile.TemporaryDirectory(); path = folder.name\n"
