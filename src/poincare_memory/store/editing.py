@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -321,8 +322,8 @@ def _one(row: int) -> Rows:
 
 def link(store: Store, child: str, parent: str | None) -> None:
     """Move a memory with its subtree; see `Memory.link`."""
-    with store.columns.moving():
-        columns = store.columns
+    columns = store.columns
+    with _moving(columns, child):
         row = columns.row_of[child]
         target = -1
         if parent is not None:
@@ -343,6 +344,13 @@ def link(store: Store, child: str, parent: str | None) -> None:
         _replace(store, row)
 
 
+def _moving(columns: Columns, id: str) -> AbstractContextManager[None]:
+    """Context to move or remove a memory in: one that can be taken back half done, where there is anything below it."""
+    row, first_child = columns.row_of.get(id), columns.first_child
+    alone = row is None or row >= len(first_child) or first_child[row] < 0  # or, unlocked: it was just now
+    return columns.changing() if alone else columns.moving()
+
+
 def _replace(store: Store, row: int) -> None:
     rows = store.columns.subtree_rows(row)
     store.columns.before(rows, *PLACE)
@@ -353,7 +361,7 @@ def _replace(store: Store, row: int) -> None:
 def remove(store: Store, id: str, cascade: bool = False) -> None:
     """Forget a memory; see `Memory.remove`."""
     columns = store.columns
-    with columns.moving() if cascade else columns.changing():
+    with _moving(columns, id):
         row = columns.row_of[id]
         if not cascade and columns.first_child[row] >= 0:
             raise ValueError(f"{id!r:.80} has children; pass cascade=True to remove the subtree")
