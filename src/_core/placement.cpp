@@ -13,7 +13,7 @@
 namespace poincare {
 namespace {
 
-constexpr std::size_t kGrain = 1 << 16;  // numbers a thread should have to work on
+constexpr std::size_t kGrain = 1 << 16;          // numbers a thread should have to work on
 constexpr std::size_t kUninterrupted = 1 << 18;  // and between two looks for Ctrl-C
 
 constexpr std::uint8_t kPlaced = 0, kLearnt = 1, kBelowLearnt = 2;  // values of `learnt`
@@ -254,14 +254,14 @@ void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, st
     std::size_t begin = 0;
     for (const std::size_t end : ends) {
         const std::size_t wide = end - begin;
-        parallel_ranges(wide, threads_for(threads, wide * columns.dim, kGrain),
-                        [&](std::size_t first, std::size_t last) {
-                            Placer placer(rule, columns.dim);
-                            for (std::size_t i = first; i < last; ++i) {
-                                if ((i - first) % block == 0) poll();
-                                place_row(columns, static_cast<std::size_t>(by_level[begin + i]), rule, placer);
-                            }
-                        });
+        parallel_ranges(
+            wide, threads_for(threads, wide * columns.dim, kGrain), [&](std::size_t first, std::size_t last) {
+                Placer placer(rule, columns.dim);
+                for (std::size_t i = first; i < last; ++i) {
+                    if ((i - first) % block == 0) poll();
+                    place_row(columns, static_cast<std::size_t>(by_level[begin + i]), rule, placer);
+                }
+            });
         begin = end;
     }
 }
