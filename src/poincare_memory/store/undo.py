@@ -169,7 +169,6 @@ class UndoLog:
         self.mark(rows, 0)
         freed = FreedRows(self._columns, rows.copy())
         start = len(self.freed)
-        self.freed.extend(rows.tolist())
 
         def put_back() -> None:
             freed.put_back()
@@ -177,6 +176,8 @@ class UndoLog:
             self._came_back = True
 
         self._steps.append(put_back)
+        # After the step: a live row among these would be given to another memory.
+        self.freed.extend(rows.tolist())
 
     def back_to(self, length: int) -> None:
         """Take back all but the first `length` steps."""
