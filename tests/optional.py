@@ -9,6 +9,9 @@ import pytest
 
 # What modules and pages of ours need beyond the packages of everybody.
 MODULES = {
+    "poincare_memory.hierarchy.io.rdf": ("rdflib",),
+    "poincare_memory.integrations.langchain_documents": ("langchain_core",),
+    "poincare_memory.integrations.langchain_embeddings": ("langchain_core",),
     "poincare_memory.integrations.langchain": ("langchain_core",),
     "poincare_memory.integrations.langgraph_items": ("langgraph",),
     "poincare_memory.integrations.langgraph_conditions": ("langgraph",),

@@ -60,6 +60,7 @@ hierarchy.io.wordnet
 hierarchy.io
 hierarchy.spreading
 hierarchy.precise
+hierarchy.safe_radius
 hierarchy.sarkar
 hierarchy.quality
 hierarchy.evaluation
@@ -96,6 +97,7 @@ store.coded
 index
 store.state
 store.weights
+store.faiss_rows
 store.shell_index
 store.ranking
 store.words
@@ -140,6 +142,7 @@ store.merging
 store.past
 store.persisting
 store.waiting
+store.read_errors
 store.turns
 store.connections
 store.following
@@ -183,6 +186,8 @@ store.memory
 store
 integrations
 integrations.given_vectors
+integrations.langchain_documents
+integrations.langchain_embeddings
 integrations.langchain
 integrations.langgraph_items
 integrations.langgraph_conditions
@@ -191,7 +196,9 @@ integrations.llama_index_block
 integrations.llama_index_nodes
 integrations.llama_index_queries
 integrations.llama_index
+integrations.mem0_shapes
 integrations.mem0
+integrations.scope_filters
 integrations.scope
 integrations.mcp_schemas
 integrations.mcp_answers
@@ -213,6 +220,7 @@ backends.qdrant
 backends.given
 backends.edits
 backends.asked
+backends.lookup
 backends.remote
 backends
 demo

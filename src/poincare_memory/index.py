@@ -114,6 +114,11 @@ class MIPSIndex:
         points : array (n, d)
             Points strictly inside the ball.
 
+        Returns
+        -------
+        MIPSIndex
+            Itself.
+
         Raises
         ------
         ValueError

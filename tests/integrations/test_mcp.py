@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import http.client
 import json
 import os
-import re
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +20,15 @@ needs("mcp")
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 
+from integrations.mcp_process import served
 from poincare_memory import Memory
-from poincare_memory.integrations.mcp_http import http_app
 from poincare_memory.integrations.mcp_server import build_server
 from poincare_memory.integrations.scope import Scope
 
 READING = {"search", "get", "list", "tree", "context", "stats"}
+
+
 WRITING = {"add", "add_many", "update", "remove", "move"}
-TOKEN = "a-token-of-this-test"
 
 
 def filled() -> Memory:
@@ -188,8 +184,14 @@ async def test_calls_at_once() -> None:
 
 
 ids = st.sampled_from(["ada", "tea", "sencha", "ben", "bens", "new", "nobody"])
+
+
 maybe = st.one_of(st.none(), ids)
+
+
 modes = st.sampled_from(["nearest", "subtree", "children", "ancestors", "siblings", "cone"])
+
+
 wanted = st.sampled_from([None, {"n": {"$gte": 1}}, {"id": "tea"}, {"$not": {"kind": "drink"}}])
 
 
@@ -198,7 +200,11 @@ def step(tool: str, **arguments: Any) -> Any:
 
 
 green, duplicates = st.just("green tea"), st.sampled_from(["error", "ignore", "update"])
+
+
 new = st.fixed_dictionaries({"text": green, "parent": maybe, "id": ids})
+
+
 steps = st.one_of(
     step("search", query=st.one_of(st.none(), green), mode=modes, root=maybe, filters=wanted, k=st.just(9)),
     step("get", id=ids),
@@ -313,113 +319,6 @@ async def test_over_standard_streams(tmp_path: Path) -> None:
         assert (await call(client, "get", id="tea"))["text"] == "Prefers tea"
 
 
-# --- HTTP -------------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def served(path: Path, *options: str, token: str | None = TOKEN) -> Iterator[int]:
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    environment.pop("POINCARE_MEMORY_TOKEN", None)
-    if token is not None:
-        environment["POINCARE_MEMORY_TOKEN"] = token
-    process = subprocess.Popen(
-        [sys.executable, "-m", "poincare_memory.cli", "mcp", str(path), "--http", "--port", "0", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    assert process.stderr is not None
-    try:
-        told = ""
-        while "listening" not in told:
-            line = process.stderr.readline()
-            assert line, f"the server ended: {told}"
-            told += line
-        yield int(re.findall(r":(\d+)/mcp", told)[0])
-    finally:
-        process.terminate()
-        out, _ = process.communicate(timeout=30)
-    assert out == ""
-
-
-def post(port: int, body: bytes | None = None, **headers: str) -> tuple[int, bytes]:
-    """Status and body of the answer to an `initialize` request."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    }
-    usual = {
-        "Content-Type": "application/json",
-        "Accept": "application/json, text/event-stream",
-        "Authorization": f"Bearer {TOKEN}",
-    }
-    given = {**usual, **{name.replace("_", "-"): value for name, value in headers.items()}}
-    try:
-        connection.request("POST", "/mcp", json.dumps(hello).encode() if body is None else body, given)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
-
-
-def test_over_http_who_may_come_in(tmp_path: Path) -> None:
-    with served(tmp_path / "m.db", "--allow-host", "memory.example") as port:
-        assert post(port)[0] == 200
-        assert post(port, Host="memory.example")[0] == 200
-        assert post(port, Origin=f"http://127.0.0.1:{port}")[0] == 200
-        assert post(port, Host="LocalHost:1", Authorization=f"bearer {TOKEN}")[0] == 200
-        assert post(port, Host="localhost")[0] == 200  # at port 80 browsers leave it out
-        assert post(port, Host="memory.example", Origin="https://memory.example")[0] == 200
-        assert post(port, Origin="https://memory.example")[0] == 200  # through a proxy
-        for host in ("127.0.0.1:80@evil.example", "127.0.0.1.evil.example", "127.0.0.1:", "127.0.0.1:x", "[::1", "",
-                     "memory.example:1", "0.0.0.0:80", "evil.example:127.0.0.1"):  # fmt: skip
-            assert post(port, Host=host or " ")[0] == 421, host
-        for origin in ("null", "file://", "http://localhost:1", f"http://localhost:{port}", "http://127.0.0.1", "",
-                       f"http://127.0.0.1:{port}@evil.example", f"http://127.0.0.1:{port}.evil.example",
-                       f"ftp://127.0.0.1:{port}", f"http://127.0.0.1:{port}/x"):  # fmt: skip
-            assert post(port, Origin=origin or " ")[0] == 403, origin
-        assert post(port, Authorization="Bearer something else")[0] == 401
-        assert post(port, Authorization=f"Basic {TOKEN}")[0] == 401
-        assert post(port, Authorization=f"Bearer  {TOKEN}")[0] == 401
-        assert post(port, Authorization="")[0] == 401
-        assert post(port, Host="evil.example")[0] == 421
-        assert post(port, Origin="http://evil.example")[0] == 403
-        with contextlib.suppress(ConnectionError, http.client.HTTPException):  # it may hang up while we send
-            assert post(port, b"x" * (5 << 20))[0] == 413
-        assert post(port, b"not JSON")[0] == 400
-
-
-CONFORMANCE = os.environ.get("POINCARE_MCP_CONFORMANCE")
-
-
-@pytest.mark.skipif(
-    CONFORMANCE is None, reason="needs npm's @modelcontextprotocol/conformance, by POINCARE_MCP_CONFORMANCE"
-)
-@pytest.mark.parametrize(
-    "scenario",
-    [
-        "server-initialize", "ping", "tools-list", "tools-call-error", "server-sse-multiple-streams",
-        "resources-list", "prompts-list", "dns-rebinding-protection",
-    ],
-)  # fmt: skip
-def test_the_published_conformance_tool_is_content(tmp_path: Path, scenario: str) -> None:
-    """Its other scenarios are about tools, prompts and pictures of a server made for it."""
-    with served(tmp_path / "m.db", token=None) as port:
-        asked = ["server", "--url", f"http://127.0.0.1:{port}/mcp", "--scenario", scenario]
-        done = subprocess.run(
-            [str(CONFORMANCE), *asked], capture_output=True, text=True, timeout=60, cwd=tmp_path
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-
-
 async def test_over_http_with_a_client(tmp_path: Path) -> None:
     with served(tmp_path / "m.db", token=None) as port:
         async with Client(f"http://127.0.0.1:{port}/mcp") as client:
@@ -428,27 +327,3 @@ async def test_over_http_with_a_client(tmp_path: Path) -> None:
             assert [hit["id"] for hit in await call(client, "search", query="tea")] == ["tea"]
     with Memory.open(tmp_path / "m.db") as mem:
         assert mem.ids == ["tea"]
-
-
-def test_no_door_to_the_world_without_a_token() -> None:
-    server = build_server(Memory())
-    with pytest.raises(ValueError, match="can be reached from other machines: set a token"):
-        http_app(server, host="0.0.0.0")
-    with pytest.raises(ValueError, match="at least 16 characters"):
-        http_app(server, token="short")
-
-
-def test_the_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
-    def run(*options: str) -> str:
-        command = [sys.executable, "-m", "poincare_memory.cli", "mcp", str(tmp_path / "m.db"), *options]
-        environment = {name: value for name, value in os.environ.items() if name != "POINCARE_MEMORY_TOKEN"}
-        done = subprocess.run(
-            command, capture_output=True, text=True, stdin=subprocess.DEVNULL, env=environment
-        )
-        assert done.returncode in (1, 2)
-        assert done.stdout == ""
-        return done.stderr
-
-    assert "there is no memory 'ada'" in run("--root", "ada")
-    assert "set a token in POINCARE_MEMORY_TOKEN" in run("--http", "--host", "0.0.0.0")
-    assert "expected a port" in run("--http", "--port", "99999")

@@ -7,6 +7,7 @@ with more memories, where it wants it not to hold, with fewer that do. What come
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -203,21 +204,24 @@ def _of_string(field: str, name: str, operand: Any) -> Condition:
 Said = TypeVar("Said")
 
 
-class Language(Generic[Said]):
+class Language(ABC, Generic[Said]):
     """How an engine writes conditions; True and False stand for what always or never holds."""
 
+    @abstractmethod
     def test(self, test: Holds, wide: bool) -> Said | bool | None:
         """One test: what holds for at least (`wide`) or at most the memories that pass; None where it has no words."""
-        raise NotImplementedError
 
+    @abstractmethod
     def every(self, parts: list[Said]) -> Said:
-        raise NotImplementedError
+        """All of these."""
 
+    @abstractmethod
     def some(self, parts: list[Said]) -> Said:
-        raise NotImplementedError
+        """At least one of these."""
 
+    @abstractmethod
     def none(self, part: Said) -> Said:
-        raise NotImplementedError
+        """Not this."""
 
     def say(self, condition: Condition, wide: bool = True) -> Said | bool:
         """What holds for all memories (and maybe more) that pass; with `wide` False for no others (and maybe fewer)."""

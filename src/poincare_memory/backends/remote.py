@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
@@ -10,14 +10,15 @@ from ..embed.embedding import check_embedder, embed_texts
 from ..embed.hashing import HashingEmbedder
 from ..embed.protocol import Embedder, FloatArray
 from ..store.memory import Memory
-from ..store.records import MemoryRecord, SearchResult
+from ..store.records import SearchResult
 from ..store.twins import AsyncTwins
 from ..temporal.instants import to_micros
 from ..temporal.policies import DecayPolicy
-from .asked import Asked, by_branch, in_the_tree, position
+from .asked import Asked
 from .edits import edit
 from .given import Known
-from .rows import Engine, Row, Where, record_of
+from .lookup import RemoteLookup
+from .rows import Engine
 
 __all__ = ["RemoteMemory", "connect"]
 
@@ -27,7 +28,7 @@ SETTINGS: Final = (
 Value = TypeVar("Value")
 
 
-class RemoteMemory(AsyncTwins):
+class RemoteMemory(RemoteLookup, AsyncTwins):
     """A memory in a database server, with the methods of `Memory` that need not hold all of it.
 
     What is stored is the unit direction and the radius of each memory, its text, times, metadata and path. A search
@@ -36,6 +37,21 @@ class RemoteMemory(AsyncTwins):
     by the code of `Memory`, and write what changed in one transaction.
 
     Get one by ``Memory.connect(...)``.
+
+    Parameters
+    ----------
+    engine : Engine
+        The database; :func:`connect` makes it.
+    embedder, decay, clock, **settings
+        As of `Memory`. What the database was made with must agree.
+
+    Examples
+    --------
+    >>> from poincare_memory import Memory
+    >>> with Memory.connect("postgresql://localhost/notes") as mem:  # doctest: +SKIP
+    ...     mem.add("green tea", id="tea")
+    ...     [hit.text for hit in mem.search("tea")]
+    ['green tea']
     """
 
     def __init__(
@@ -87,7 +103,18 @@ class RemoteMemory(AsyncTwins):
     def add(self, text: str, parent: str | None = None, t: datetime | None = None, id: str | None = None,
             meta: Mapping[str, Any] | None = None, valid_from: datetime | None = None,
             valid_until: datetime | None = None, *, on_duplicate: Any = "error", pin: bool = False) -> str:  # fmt: skip
-        """As `Memory.add`."""
+        """As `Memory.add`.
+
+        Parameters
+        ----------
+        text, parent, t, id, meta, valid_from, valid_until, on_duplicate, pin
+            As of `Memory.add`.
+
+        Returns
+        -------
+        str
+            The id.
+        """
         item: dict[str, Any] = {"text": text, "parent": parent, "t": t, "id": id, "meta": meta}
         item |= {"valid_from": valid_from, "valid_until": valid_until}
         if pin:
@@ -95,7 +122,18 @@ class RemoteMemory(AsyncTwins):
         return self.add_many([item], on_duplicate=on_duplicate)[0]
 
     def add_many(self, items: Iterable[Mapping[str, Any]], *, on_duplicate: Any = "error") -> list[str]:
-        """As `Memory.add_many`: all or none."""
+        """As `Memory.add_many`: all or none.
+
+        Parameters
+        ----------
+        items, on_duplicate
+            As of `Memory.add_many`.
+
+        Returns
+        -------
+        list of str
+            The ids.
+        """
         listed = [dict(item) for item in items]
         if not listed:
             return []
@@ -108,94 +146,43 @@ class RemoteMemory(AsyncTwins):
     def update(
         self, id: str, text: str | None = None, meta: Mapping[str, Any] | None = None, **changes: Any
     ) -> None:
-        """As `Memory.update`."""
+        """As `Memory.update`.
+
+        Parameters
+        ----------
+        id, text, meta, **changes
+            As of `Memory.update`.
+        """
         known = Known(self._embedder)
         if isinstance(text, str) and text.strip():
             known.embed([text])
         self._edit(known, [id], [], lambda mem: mem.update(id, text=text, meta=meta, **changes))
 
     def link(self, child: str, parent: str | None) -> None:
-        """As `Memory.link`."""
+        """As `Memory.link`.
+
+        Parameters
+        ----------
+        child, parent
+            As of `Memory.link`.
+        """
         others = [] if parent is None else [parent]
         self._edit(Known(self._embedder), [child], others, lambda mem: mem.link(child, parent))
 
     def remove(self, id: str, cascade: bool = False) -> None:
-        """As `Memory.remove`."""
+        """As `Memory.remove`.
+
+        Parameters
+        ----------
+        id, cascade
+            As of `Memory.remove`.
+        """
         self._edit(Known(self._embedder), [id], [], lambda mem: mem.remove(id, cascade=cascade))
 
     def _edit(
         self, known: Known, own: list[str], others: list[str], change: Callable[[Memory], Value]
     ) -> Value:
         return edit(self._engine, lambda: self._empty(known), own, others, change)
-
-    # --- looking up -------------------------------------------------------------------------------------
-
-    def __len__(self) -> int:
-        return self._engine.count()
-
-    def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and bool(self._engine.fetch(Where(ids=[id])))
-
-    def __iter__(self) -> Iterator[MemoryRecord]:
-        """Records in order of insertion; all are fetched."""
-        return iter([record_of(row) for row in self._engine.fetch(Where())])
-
-    @property
-    def ids(self) -> list[str]:
-        """All ids in order of insertion."""
-        return [row.id for row in self._engine.fetch(Where())]
-
-    def _row(self, id: str) -> Row:
-        found = self._engine.fetch(Where(ids=[id])) if isinstance(id, str) else []
-        if not found:
-            raise KeyError(id)
-        return found[0]
-
-    def get(self, id: str) -> MemoryRecord:
-        """A copy of a memory's record; KeyError for an unknown id."""
-        return record_of(self._row(id))
-
-    def depth(self, id: str) -> float:
-        """As `Memory.depth`."""
-        return self._row(id).radius
-
-    def level(self, id: str) -> int:
-        """As `Memory.level`."""
-        return self._row(id).level
-
-    def path(self, id: str) -> list[str]:
-        """As `Memory.path`."""
-        return self._row(id).path
-
-    def parent(self, id: str) -> str | None:
-        """As `Memory.parent`."""
-        return self._row(id).parent
-
-    def ancestors(self, id: str) -> list[str]:
-        """As `Memory.ancestors`."""
-        return self._row(id).path[-2::-1]
-
-    def children(self, id: str) -> list[str]:
-        """As `Memory.children`."""
-        self._row(id)
-        return [row.id for row in by_branch(self._engine.fetch(Where(parents=[id])))]
-
-    def descendants(self, id: str) -> list[str]:
-        """As `Memory.descendants`."""
-        self._row(id)
-        return [row.id for row in sorted(self._engine.fetch(Where(below=[id])), key=in_the_tree)[1:]]
-
-    def siblings(self, id: str) -> list[str]:
-        """As `Memory.siblings`."""
-        parent = self._row(id).parent
-        return [row.id for row in self._ordered(Where(parents=[parent], but=id), "siblings")]
-
-    def roots(self) -> list[str]:
-        """As `Memory.roots`."""
-        return [row.id for row in self._ordered(Where(parents=[None]), "nearest")]
-
-    def _ordered(self, where: Where, mode: str) -> list[Row]:
-        return sorted(self._engine.fetch(where), key=lambda row: position(row, mode, []))
 
     # --- searching --------------------------------------------------------------------------------------
 
@@ -204,7 +191,28 @@ class RemoteMemory(AsyncTwins):
                query_depth: float | None = None, touch: bool = True, use_index: bool | None = None,
                oversample: int = 8, *, lexical_coef: float | None = None,
                **options: Any) -> list[SearchResult]:  # fmt: skip
-        """As `Memory.search`, and with the same answer; but for words: `lexical_coef` is an error here."""
+        """As `Memory.search`, and with the same answer; but for words: `lexical_coef` is an error here.
+
+        Parameters
+        ----------
+        query, k, mode, root, at_time, filters, metric, query_depth, touch, **options
+            As of `Memory.search`.
+        use_index, oversample
+            Taken, and without effect: the server has its own index.
+        lexical_coef : float, optional
+            0 or None.
+
+        Returns
+        -------
+        list of SearchResult
+
+        Raises
+        ------
+        ValueError
+            For a `lexical_coef` but 0; and as `Memory.search`.
+        BackendError
+            If the server fails.
+        """
         if lexical_coef:
             raise ValueError("lexical_coef: a memory in a server does not weigh words")
         embedding = None if query is None else self._embed_query(query)
@@ -216,7 +224,17 @@ class RemoteMemory(AsyncTwins):
         return results
 
     def search_many(self, queries: Iterable[str], k: int = 5, **options: Any) -> list[list[SearchResult]]:
-        """What `search` finds for each query."""
+        """As `Memory.search_many`: what `search` finds for each query.
+
+        Parameters
+        ----------
+        queries, k, **options
+            As of `Memory.search_many`.
+
+        Returns
+        -------
+        list of list of SearchResult
+        """
         return [self.search(query, k, **options) for query in queries]
 
     def _embed_query(self, query: str) -> FloatArray:
@@ -230,7 +248,7 @@ class RemoteMemory(AsyncTwins):
     # --- keeping ----------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Let the connection go, as `Memory.close` does."""
         self._engine.close()
 
     def __enter__(self) -> RemoteMemory:
@@ -249,7 +267,26 @@ def connect(
     connections: int = 8,
     **options: Any,
 ) -> RemoteMemory:
-    """A memory in a server; see `Memory.connect`."""
+    """A memory in a server, as `Memory.connect` gives it.
+
+    Parameters
+    ----------
+    url : str
+        ``postgresql://...``, ``qdrant://...``, ``qdrants://...`` or ``qdrant-edge:///folder``.
+    name, timeout, exact, connections, **options
+        As of `Memory.connect`.
+
+    Returns
+    -------
+    RemoteMemory
+
+    Raises
+    ------
+    ValueError
+        For another kind of address, or settings that are not those of the database.
+    ImportError
+        Without the extra of the server.
+    """
     scheme = url.partition(":")[0] if isinstance(url, str) else ""
     engine: Engine
     if scheme in ("postgresql", "postgres"):

@@ -104,7 +104,22 @@ class CachedEmbedder:
         return name if isinstance(name, str) else None
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Embeddings of ``texts``, shape (n, dim); the embedder is asked for those it never embedded."""
+        """Embeddings of ``texts``, shape (n, dim); the embedder is asked for those it never embedded.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        array of shape (len(texts), dim)
+            In the precision of the embedder.
+
+        Raises
+        ------
+        TypeError
+            If ``texts`` is one string.
+        """
         listed = text_list(texts)
         known, missing = self._looked_up(listed)
         for start in range(0, len(missing), self.batch_size):
@@ -113,7 +128,30 @@ class CachedEmbedder:
         return self._rows(listed, known)
 
     async def aembed(self, texts: Sequence[str]) -> FloatArray:
-        """`embed` while the event loop goes on; by the embedder's own `aembed` where it has one."""
+        """`embed` while the event loop goes on; by the embedder's own `aembed` where it has one.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        array of shape (len(texts), dim)
+
+        Raises
+        ------
+        TypeError
+            If ``texts`` is one string.
+
+        Examples
+        --------
+        >>> import asyncio, os, tempfile
+        >>> from poincare_memory import HashingEmbedder
+        >>> path = os.path.join(tempfile.mkdtemp(), "vectors.db")
+        >>> embedder = CachedEmbedder(HashingEmbedder(dim=64), path)
+        >>> asyncio.run(embedder.aembed(["green tea"])).shape
+        (1, 64)
+        """
         import asyncio
 
         ask = getattr(self.embedder, "aembed", None)
@@ -137,13 +175,36 @@ class CachedEmbedder:
             return int(self._connection().execute(asked, (number,)).fetchone()[0])
 
     def clear(self) -> None:
-        """Forget the embeddings of this model."""
+        """Forget the embeddings of this model.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from poincare_memory import HashingEmbedder
+        >>> path = os.path.join(tempfile.mkdtemp(), "vectors.db")
+        >>> embedder = CachedEmbedder(HashingEmbedder(dim=64), path)
+        >>> _ = embedder.embed(["green tea"])
+        >>> embedder.clear()
+        >>> len(embedder)
+        0
+        """
         number = self._model()
         with self._lock, self._connection() as connection:
             connection.execute("DELETE FROM embedding WHERE model = ?", (number,))
 
     def close(self) -> None:
-        """Let the file go; it is opened again when it is needed."""
+        """Let the file go; it is opened again when it is needed.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from poincare_memory import HashingEmbedder
+        >>> path = os.path.join(tempfile.mkdtemp(), "vectors.db")
+        >>> embedder = CachedEmbedder(HashingEmbedder(dim=64), path)
+        >>> embedder.close()
+        >>> embedder.embed(["green tea"]).shape
+        (1, 64)
+        """
         with self._lock:
             if self._opened is not None and self._opened[0] == os.getpid():
                 self._opened[1].close()

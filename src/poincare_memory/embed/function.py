@@ -45,6 +45,14 @@ class CallableEmbedder:
     def embed(self, texts: Sequence[str]) -> FloatArray:
         """Embeddings of ``texts``, shape (n, dim); a new array.
 
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        array of shape (len(texts), dim)
+
         Raises
         ------
         TypeError

@@ -69,6 +69,10 @@ class HashingEmbedder:
         n_threads : int, optional
             All processors by default; the result does not depend on it.
 
+        Returns
+        -------
+        float64 array of shape (len(texts), dim)
+
         Raises
         ------
         TypeError

@@ -85,6 +85,14 @@ class LearnedEmbedder:
     def embed(self, texts: Sequence[str]) -> FloatArray:
         """Unit vectors, or zero, of ``texts``, shape (n, dim); a new float64 array.
 
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        float64 array of shape (len(texts), dim)
+
         Raises
         ------
         TypeError

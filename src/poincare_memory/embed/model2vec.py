@@ -34,8 +34,8 @@ class Model2VecEmbedder:
     Examples
     --------
     >>> embedder = Model2VecEmbedder("minishlab/potion-base-8M")  # doctest: +SKIP
-    >>> embedder.dim  # doctest: +SKIP
-    256
+    >>> embedder.embed(["green tea"]).shape  # doctest: +SKIP
+    (1, 256)
     """
 
     def __init__(self, model: Any, *, batch_size: int = 1024, **kwargs: Any) -> None:
@@ -63,7 +63,21 @@ class Model2VecEmbedder:
         return self._dim
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Embeddings of ``texts``, float32 of shape (n, dim); a text without known tokens embeds to zero."""
+        """Embeddings of ``texts``, float32 of shape (n, dim); a text without known tokens embeds to zero.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        float32 array of shape (len(texts), dim)
+
+        Raises
+        ------
+        TypeError
+            If ``texts`` is one string.
+        """
         listed = text_list(texts)
         if not listed:
             return np.empty((0, self._dim), np.float32)

@@ -103,7 +103,21 @@ class OnnxEmbedder:
         return self._dim
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Embeddings of ``texts``, float32 of shape (n, dim)."""
+        """Embeddings of ``texts``, float32 of shape (n, dim).
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        float32 array of shape (len(texts), dim)
+
+        Raises
+        ------
+        TypeError
+            If ``texts`` is one string.
+        """
         listed = text_list(texts)
         out = np.empty((len(listed), self._dim), np.float32)
         by_length = sorted(range(len(listed)), key=lambda i: len(listed[i]))

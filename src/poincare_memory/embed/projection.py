@@ -21,6 +21,7 @@ class BallProjector:
     Parameters
     ----------
     ball : PoincareBall
+        Where the points are.
 
     Examples
     --------
@@ -35,6 +36,15 @@ class BallProjector:
     def direction(self, X: ArrayLike) -> FloatArray:
         """Unit vectors along ``X``; the zero vector stays zero.
 
+        Parameters
+        ----------
+        X : array of shape (..., d)
+            Any finite vectors.
+
+        Returns
+        -------
+        array of shape (..., d)
+
         Examples
         --------
         >>> BallProjector(PoincareBall()).direction([[3e200, 4e200], [0.0, 0.0]]).round(9).tolist()
@@ -46,6 +56,16 @@ class BallProjector:
     def at_depth(self, X: ArrayLike, depth: ArrayLike) -> FloatArray:
         """Points along ``X`` at hyperbolic radius ``depth``, which broadcasts against the leading axes.
 
+        Parameters
+        ----------
+        X : array of shape (..., d)
+        depth : array
+            Hyperbolic radii; a negative one points the other way.
+
+        Returns
+        -------
+        array of shape (..., d)
+
         Examples
         --------
         >>> BallProjector(PoincareBall()).at_depth([3.0, 4.0], 1.0).round(6).tolist()
@@ -55,6 +75,15 @@ class BallProjector:
 
     def expmap0(self, X: ArrayLike, scale: float = 1.0) -> FloatArray:
         """Exponential map of ``scale·X`` at the origin: the length of the vector becomes depth.
+
+        Parameters
+        ----------
+        X : array of shape (..., d)
+        scale : float, default 1.0
+
+        Returns
+        -------
+        array of shape (..., d)
 
         Examples
         --------

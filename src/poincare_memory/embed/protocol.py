@@ -36,5 +36,15 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Embeddings of ``texts``, shape (len(texts), dim), all finite."""
+        """Embeddings of ``texts``, shape (len(texts), dim), all finite.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        array of shape (len(texts), dim)
+            float32 is kept as it is, all else becomes float64.
+        """
         ...

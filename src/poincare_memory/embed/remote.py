@@ -85,6 +85,10 @@ class OpenAICompatibleEmbedder:
     >>> embedder = OpenAICompatibleEmbedder("nomic-embed-text", base_url="http://127.0.0.1:11434/v1", dim=768)
     >>> embedder
     OpenAICompatibleEmbedder('nomic-embed-text', base_url='http://127.0.0.1:11434/v1')
+    >>> embedder.embed(["green tea"]).shape  # doctest: +SKIP
+    (1, 768)
+    >>> asyncio.run(embedder.aembed(["green tea"])).shape  # doctest: +SKIP
+    (1, 768)
     """
 
     def __init__(
@@ -137,6 +141,15 @@ class OpenAICompatibleEmbedder:
     def embed(self, texts: Sequence[str]) -> FloatArray:
         """Embeddings of ``texts``, float32 of shape (n, dim).
 
+        Parameters
+        ----------
+        texts : sequence of str
+            In as many requests as batches need; none for no texts.
+
+        Returns
+        -------
+        float32 array of shape (len(texts), dim)
+
         Raises
         ------
         EmbeddingServiceError
@@ -161,7 +174,21 @@ class OpenAICompatibleEmbedder:
         return np.concatenate(found)
 
     async def aembed(self, texts: Sequence[str]) -> FloatArray:
-        """`embed` while the event loop goes on."""
+        """`embed` while the event loop goes on.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        float32 array of shape (len(texts), dim)
+
+        Raises
+        ------
+        EmbeddingServiceError, ValueError
+            As :meth:`embed`.
+        """
         import asyncio
 
         return await asyncio.to_thread(self.embed, texts)

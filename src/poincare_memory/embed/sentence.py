@@ -42,8 +42,8 @@ class SentenceTransformerEmbedder:
     Examples
     --------
     >>> embedder = SentenceTransformerEmbedder(device="cpu")  # doctest: +SKIP
-    >>> embedder.dim  # doctest: +SKIP
-    384
+    >>> embedder.embed(["green tea"]).shape  # doctest: +SKIP
+    (1, 384)
     """
 
     def __init__(
@@ -75,7 +75,21 @@ class SentenceTransformerEmbedder:
         return self._dim
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Normalised embeddings of ``texts``, shape (n, dim), in the precision of the model."""
+        """Normalised embeddings of ``texts``, shape (n, dim), in the precision of the model.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        array of shape (len(texts), dim)
+
+        Raises
+        ------
+        TypeError
+            If ``texts`` is one string.
+        """
         listed = text_list(texts)
         if not listed:
             return np.empty((0, self._dim))

@@ -25,6 +25,15 @@ __all__ = ["lorentz_distance", "lorentz_inner", "mips_scores", "to_mips_vectors"
 def lorentz_inner(X: ArrayLike, Y: ArrayLike) -> FloatArray:
     """Lorentzian inner product ``-X_0 Y_0 + sum_i X_i Y_i`` over the last axis.
 
+    Parameters
+    ----------
+    X, Y : arrays of shape (..., d + 1)
+        Time coordinate first; leading axes broadcast.
+
+    Returns
+    -------
+    array of shape (...)
+
     Raises
     ------
     ValueError
@@ -58,6 +67,11 @@ def lorentz_distance(X: ArrayLike, Y: ArrayLike, curvature: float = 1.0) -> Floa
     curvature : float, default 1.0
         Positive and finite.
 
+    Returns
+    -------
+    array of shape (...)
+        In hyperbolic units; leading axes broadcast.
+
     Raises
     ------
     ValueError
@@ -84,6 +98,16 @@ def to_mips_vectors(X: ArrayLike) -> FloatArray:
     Store the result in an exact dot-product index and query with the raw hyperboloid coordinates of the query
     point; the largest dot products are the hyperbolic nearest neighbours.
 
+    Parameters
+    ----------
+    X : array of shape (..., d + 1)
+        Hyperboloid coordinates, time first.
+
+    Returns
+    -------
+    array of shape (..., d + 1)
+        A copy.
+
     Examples
     --------
     >>> to_mips_vectors([1.25, 0.75, 0.0]).tolist()
@@ -104,6 +128,11 @@ def mips_scores(stored_mips: ArrayLike, query: ArrayLike) -> FloatArray:
         From :func:`to_mips_vectors`.
     query : array of shape (d + 1,) or (d + 1, m)
         Raw hyperboloid coordinates.
+
+    Returns
+    -------
+    array of shape (n,) or (n, m)
+        ``<stored, query>_L``, at most ``-1/c`` for points of the hyperboloid.
 
     Examples
     --------

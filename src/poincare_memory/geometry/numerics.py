@@ -88,6 +88,16 @@ def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
 def dtype_eps(x: ArrayLike) -> float:
     """Margin of the ball for the floating type of ``x``: 1e-5, 4e-3 (float32) or 1e-2 (float16).
 
+    Parameters
+    ----------
+    x : array
+        Of real numbers; integers count as float64.
+
+    Returns
+    -------
+    float
+        In units of the ball's radius.
+
     Examples
     --------
     >>> dtype_eps(np.zeros(2, np.float32))
@@ -99,6 +109,16 @@ def dtype_eps(x: ArrayLike) -> float:
 def atanh_clamp(x: ArrayLike) -> float:
     """Largest argument of :func:`artanh` for the floating type of ``x``.
 
+    Parameters
+    ----------
+    x : array
+        Of real numbers; integers count as float64.
+
+    Returns
+    -------
+    float
+        ``1 - 1e-15``, ``1 - 1e-7`` (float32) or ``1 - 1e-3`` (float16).
+
     Examples
     --------
     >>> atanh_clamp(np.zeros(2, np.float32))
@@ -109,6 +129,16 @@ def atanh_clamp(x: ArrayLike) -> float:
 
 def artanh(x: ArrayLike) -> FloatArray:
     """Inverse hyperbolic tangent, the argument clamped to ``±atanh_clamp(x)``.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+
+    Returns
+    -------
+    array
+        Same shape and floating type.
 
     Examples
     --------
@@ -123,6 +153,16 @@ def artanh(x: ArrayLike) -> FloatArray:
 def tanh(x: ArrayLike) -> FloatArray:
     """Hyperbolic tangent, the argument clamped to ±15.
 
+    Parameters
+    ----------
+    x : array
+        Any shape.
+
+    Returns
+    -------
+    array
+        Same shape and floating type.
+
     Examples
     --------
     >>> tanh([1.0, 100.0]).round(4)
@@ -133,6 +173,16 @@ def tanh(x: ArrayLike) -> FloatArray:
 
 def arcosh(x: ArrayLike) -> FloatArray:
     """Inverse hyperbolic cosine; arguments below 1 count as 1.
+
+    Parameters
+    ----------
+    x : array
+        Any shape.
+
+    Returns
+    -------
+    array
+        Same shape and floating type.
 
     Examples
     --------
@@ -146,6 +196,16 @@ def arcosh(x: ArrayLike) -> FloatArray:
 def norm(x: ArrayLike, keepdims: bool = True) -> FloatArray:
     """Euclidean norm over the last axis, without overflow or underflow of the squares.
 
+    Parameters
+    ----------
+    x : array of shape (..., d)
+    keepdims : bool, default True
+        Keep the last axis, with length 1.
+
+    Returns
+    -------
+    array of shape (..., 1) or (...)
+
     Examples
     --------
     >>> norm([3e200, 4e200])
@@ -158,6 +218,16 @@ def norm(x: ArrayLike, keepdims: bool = True) -> FloatArray:
 
 def safe_div(a: ArrayLike, b: ArrayLike) -> FloatArray:
     """``a / b``; a divisor nearer to zero than 1e-15 counts as ±1e-15.
+
+    Parameters
+    ----------
+    a, b : arrays
+        Dividend and divisor; they broadcast.
+
+    Returns
+    -------
+    array
+        Finite for finite arguments, but for overflow of the quotient.
 
     Examples
     --------

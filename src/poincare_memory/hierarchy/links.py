@@ -64,6 +64,10 @@ def split_links(closure: Iterable[tuple[N, N]], share: float = 0.5, *, seed: int
     seed : int
         Of the choice.
 
+    Returns
+    -------
+    LinkSplit
+
     Raises
     ------
     ValueError
@@ -191,6 +195,28 @@ def cone_link_scores(
         At least 1, to a link.
     seed : int
         Of these.
+
+    Returns
+    -------
+    ConeScores
+        On the test pairs, and the threshold.
+
+    Raises
+    ------
+    KeyError
+        If a node of the split has no point.
+    ValueError
+        If ``K`` is not positive, or a point is not strictly inside the ball.
+
+    Examples
+    --------
+    >>> from poincare_memory import PoincareBall
+    >>> from poincare_memory.hierarchy import fit_entailment_cones
+    >>> chain = [(i, j) for i in range(30) for j in range(i + 1, 30)]
+    >>> split = split_links(chain, 0.5)
+    >>> points, _ = fit_entailment_cones(split.train, dim=3, epochs=20)
+    >>> 0 <= cone_link_scores(points, split).f1 <= 1
+    True
     """
     ball = PoincareBall() if ball is None else ball
     K = positive_number("K", K)

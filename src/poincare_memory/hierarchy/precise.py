@@ -27,6 +27,13 @@ class PreciseLayout(Mapping[N, FloatArray]):
     ``1e-32·e^(√c·r)`` at radius r: to 1e-10 at radius 50/√c, 1e-6 at 60/√c; from 73/√c on siblings cannot be
     told apart.
 
+    Parameters
+    ----------
+    nodes : sequence of hashable
+        One a row.
+    direction, correction, radius, curvature
+        What the attributes are; the arrays become read-only.
+
     Attributes
     ----------
     curvature : float
@@ -79,6 +86,15 @@ class PreciseLayout(Mapping[N, FloatArray]):
     def distance(self, x: N, y: N) -> float:
         """Hyperbolic distance between two nodes.
 
+        Parameters
+        ----------
+        x, y : node
+
+        Returns
+        -------
+        float
+            In hyperbolic units.
+
         Raises
         ------
         KeyError
@@ -89,10 +105,27 @@ class PreciseLayout(Mapping[N, FloatArray]):
     def distances(self, pairs: Iterable[tuple[N, N]], *, n_threads: int | None = None) -> FloatArray:
         """Hyperbolic distance of every pair of nodes, shape (len(pairs),).
 
+        Parameters
+        ----------
+        pairs : iterable of (node, node)
+        n_threads : int, optional
+            All processors by default; the result does not depend on it.
+
+        Returns
+        -------
+        float64 array of shape (len(pairs),)
+
         Raises
         ------
         KeyError
             For a node that is not in the layout.
+
+        Examples
+        --------
+        >>> from poincare_memory.hierarchy import sarkar_layout
+        >>> layout = sarkar_layout([("a", "b"), ("b", "c")], dim=2, precision="double-double")
+        >>> layout.distances([("a", "b"), ("b", "c")]).round(9).tolist()
+        [1.0, 1.0]
         """
         ends = edge_endpoints(pairs, "x", "y")
         rows = np.fromiter((self._row[node] for node in ends), np.int32, len(ends)).reshape(-1, 2)
@@ -104,5 +137,26 @@ class PreciseLayout(Mapping[N, FloatArray]):
         return np.asarray(out / np.sqrt(self.curvature))
 
     def rows(self, nodes: Iterable[N]) -> npt.NDArray[np.int32]:
-        """Rows of nodes in `direction`, `correction` and `radius`; KeyError for a node that is not there."""
+        """Rows of nodes in `direction`, `correction` and `radius`.
+
+        Parameters
+        ----------
+        nodes : iterable of node
+
+        Returns
+        -------
+        int32 array of shape (len(nodes),)
+
+        Raises
+        ------
+        KeyError
+            For a node that is not in the layout.
+
+        Examples
+        --------
+        >>> from poincare_memory.hierarchy import sarkar_layout
+        >>> layout = sarkar_layout([("a", "b"), ("b", "c")], dim=2, precision="double-double")
+        >>> layout.rows(["c", "a"]).tolist()
+        [2, 0]
+        """
         return np.array([self._row[node] for node in nodes], np.int32)

@@ -39,9 +39,47 @@ class TrainingProgress(Generic[N]):
     _sampled_map: Callable[[int, int], float] = field(repr=False)
 
     def points(self) -> dict[N, FloatArray]:
-        """The points as they are now, copied."""
+        """The points as they are now, copied.
+
+        Returns
+        -------
+        dict of node to float64 array of shape (dim,)
+
+        Examples
+        --------
+        >>> from poincare_memory import fit_poincare_embeddings
+        >>> shapes = []
+        >>> def look(now):
+        ...     shapes.append(now.points()["a"].shape)
+        >>> _ = fit_poincare_embeddings([("a", "b")], dim=2, epochs=2, callback=look)
+        >>> shapes
+        [(2,), (2,)]
+        """
         return self._points()
 
     def sampled_map(self, queries: int = 256, seed: int = 0) -> float:
-        """Mean average precision of :func:`reconstruction`, over at most ``queries`` random nodes."""
+        """Mean average precision of :func:`reconstruction`, over at most ``queries`` random nodes.
+
+        Parameters
+        ----------
+        queries : int, default 256
+            How many nodes at most are asked from.
+        seed : int, default 0
+            Of their choice.
+
+        Returns
+        -------
+        float
+            From 0 to 1; NaN where no node has an edge.
+
+        Examples
+        --------
+        >>> from poincare_memory import fit_poincare_embeddings
+        >>> found = []
+        >>> def look(now):
+        ...     found.append(now.sampled_map())
+        >>> _ = fit_poincare_embeddings([("a", "b")], dim=2, epochs=2, callback=look)
+        >>> found
+        [1.0, 1.0]
+        """
         return self._sampled_map(queries, seed)

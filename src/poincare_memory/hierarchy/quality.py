@@ -88,6 +88,10 @@ def layout_quality(
     n_threads : int, optional
         Default: all processors that this process may use. The result does not depend on it.
 
+    Returns
+    -------
+    LayoutQuality
+
     Raises
     ------
     KeyError

@@ -208,7 +208,32 @@ def fit_euclidean_embeddings(
 ) -> tuple[dict[N, FloatArray], TrainingReport]:
     """Same loss and sampling as :func:`fit_poincare_embeddings`, Euclidean distance (baseline).
 
-    Parameters, results and errors are those of :func:`fit_poincare_embeddings`, without burn-in and ball.
+    Parameters
+    ----------
+    edges : iterable of (u, v), or integer array of shape (n, 2)
+        Related pairs, such as a transitive closure.
+    dim : int, default 10
+        Coordinates of a point.
+    epochs, batch_size, negatives : int, default 100, 64 and 10
+        Passes over the pairs, pairs of a step, and unrelated nodes drawn for each pair.
+    lr : float, default 0.05
+        Learning rate; there is no burn-in.
+    seed : int or None, default 0
+    sampler, temperature, lr_end, exclude_related, hard_negatives, hard_every
+        As of :func:`fit_poincare_embeddings`.
+    dtype, n_threads, init, progress, callback, resume
+        As of :func:`fit_poincare_embeddings`; the points of ``init`` may be anywhere.
+
+    Returns
+    -------
+    points : dict
+        Node to its point, shape (dim,), float64; in order of the nodes' ``repr``.
+    report : TrainingReport
+
+    Raises
+    ------
+    ValueError, KeyError
+        As :func:`fit_poincare_embeddings`.
 
     Examples
     --------

@@ -133,6 +133,10 @@ def depths(children: Mapping[N, Sequence[N]], root: N) -> dict[N, int]:
     root : node
         Where to start; its depth is 0.
 
+    Returns
+    -------
+    dict of node to int
+
     Raises
     ------
     ValueError

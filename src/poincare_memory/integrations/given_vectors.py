@@ -37,7 +37,9 @@ class GivenVectors:
     >>> embedder = GivenVectors(2)
     >>> with embedder.given(["tea"], [[3.0, 4.0]]):
     ...     embedder.embed(["tea"])
+    ...     embedder.given_vector("coffee", lambda: [1.0, 0.0])
     array([[3., 4.]])
+    array([1., 0.])
     """
 
     def __init__(self, dim: int, otherwise: Embedder | None = None) -> None:
@@ -53,7 +55,21 @@ class GivenVectors:
         return self._dim
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """The vectors given for ``texts``, shape (n, dim)."""
+        """The vectors given for texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        array of shape (len(texts), dim)
+
+        Raises
+        ------
+        ValueError
+            For a text without a vector, where there is no other embedder.
+        """
         listed = text_list(texts)
         given = _GIVEN.get() or {}
         missing = [text for text in dict.fromkeys(listed) if text not in given]
@@ -65,7 +81,18 @@ class GivenVectors:
         return as_embeddings([given[text] for text in listed], len(listed), self.dim, type(self).__name__)
 
     def given_vector(self, text: str, otherwise: Callable[[], ArrayLike]) -> FloatArray:
-        """The vector given for a text, or what `otherwise` returns."""
+        """The vector given for a text, or what `otherwise` returns.
+
+        Parameters
+        ----------
+        text : str
+        otherwise : callable
+            Called with nothing, where no vector was given.
+
+        Returns
+        -------
+        float64 array of shape (dim,)
+        """
         known = (_GIVEN.get() or {}).get(text)
         return np.asarray(otherwise(), np.float64) if known is None else known
 
@@ -78,7 +105,18 @@ class GivenVectors:
 
     @contextmanager
     def given(self, texts: Iterable[str], vectors: Iterable[ArrayLike]) -> Iterator[None]:
-        """Within the block, and in this thread or task, these are the vectors of these texts."""
+        """Within the block, and in this thread or task, these are the vectors of these texts.
+
+        Parameters
+        ----------
+        texts : iterable of str
+        vectors : iterable of array of shape (dim,)
+            One a text.
+
+        Yields
+        ------
+        None
+        """
         known: dict[str, FloatArray] = {
             text: np.asarray(vector, np.float64) for text, vector in zip(texts, vectors, strict=True)
         }
@@ -93,6 +131,23 @@ def search_by_vector(
     memory: Memory, vector: ArrayLike, query: str | None = None, **options: Any
 ) -> list[SearchResult]:
     """`Memory.search` from the direction of a vector; `query` is what the words of the score are compared with.
+
+    Parameters
+    ----------
+    memory : Memory
+    vector : array of shape (dim,)
+    query : str, optional
+    **options
+        Of `Memory.search`.
+
+    Returns
+    -------
+    list of SearchResult
+
+    Raises
+    ------
+    ValueError
+        For a vector of another length, or one that is not finite.
 
     Examples
     --------

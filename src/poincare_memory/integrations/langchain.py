@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..embed.embedding import text_list
-from ..embed.protocol import Embedder, FloatArray
+from ..embed.protocol import FloatArray
 from ..store.memory import Memory
-from .given_vectors import GivenVectors, search_by_vector
+from .given_vectors import search_by_vector
+from .langchain_documents import document_of, relevance_of, search_options
+from .langchain_embeddings import LangChainEmbedder, PoincareEmbeddings
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun
@@ -26,72 +27,11 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from ..store.records import MemoryRecord, SearchResult
+    from ..store.records import SearchResult
 
 __all__ = ["LangChainEmbedder", "PoincareEmbeddings", "PoincareRetriever", "PoincareVectorStore"]
 
 _PLACES = ("parent", "t", "valid_from", "valid_until")
-
-
-class LangChainEmbedder(GivenVectors):
-    """Embeddings of LangChain as an embedder of ours.
-
-    Parameters
-    ----------
-    embeddings : langchain_core.embeddings.Embeddings
-    dim : int, optional
-        Length of a vector; by default a text is embedded to find out, when it is first needed.
-
-    Examples
-    --------
-    >>> from langchain_core.embeddings import DeterministicFakeEmbedding
-    >>> LangChainEmbedder(DeterministicFakeEmbedding(size=6)).dim
-    6
-    """
-
-    def __init__(self, embeddings: Embeddings, dim: int | None = None) -> None:
-        self.embeddings = embeddings
-        self._known_dim = dim
-        name = getattr(embeddings, "model", None) or getattr(embeddings, "model_name", None)
-        self.model_name = name if isinstance(name, str) else type(embeddings).__name__
-
-    def __repr__(self) -> str:
-        return f"LangChainEmbedder({type(self.embeddings).__name__})"
-
-    @property
-    def dim(self) -> int:
-        """Length of a vector."""
-        if self._known_dim is None:
-            self._known_dim = len(self.embeddings.embed_query("a"))
-        return self._known_dim
-
-    def query_vector(self, query: str) -> FloatArray:
-        """The vector of a query, which some models embed in another way than documents."""
-        return self.given_vector(query, lambda: self.embeddings.embed_query(query))
-
-    def _others(self, texts: list[str]) -> Any:
-        return self.embeddings.embed_documents(texts)
-
-
-class PoincareEmbeddings(Embeddings):
-    """An embedder of ours as embeddings of LangChain.
-
-    Examples
-    --------
-    >>> from poincare_memory import HashingEmbedder
-    >>> len(PoincareEmbeddings(HashingEmbedder(dim=64)).embed_query("green tea"))
-    64
-    """
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.embedder = embedder
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        rows: list[list[float]] = np.asarray(self.embedder.embed(texts)).tolist()
-        return rows
-
-    def embed_query(self, text: str) -> list[float]:
-        return self.embed_documents([text])[0]
 
 
 class PoincareVectorStore(VectorStore):
@@ -121,6 +61,16 @@ class PoincareVectorStore(VectorStore):
     ['trip', 'hotel']
     >>> [doc.id for doc in store.similarity_search("Hotel near the river", k=1, mode="subtree", root="trip")]
     ['hotel']
+    >>> [(doc.id, score > -1e-6) for doc, score in store.similarity_search_with_score("Trip to Lisbon", k=1)]
+    [('trip', True)]
+    >>> [doc.id for doc in store.max_marginal_relevance_search("Trip to Lisbon", k=2)]
+    ['trip', 'hotel']
+    >>> store.delete(["hotel"])
+    True
+    >>> [doc.page_content for doc in store.get_by_ids(["trip", "hotel"])]
+    ['Trip to Lisbon']
+    >>> len(PoincareVectorStore.from_texts(["tea"], DeterministicFakeEmbedding(size=6)).memory)
+    1
     """
 
     def __init__(
@@ -160,7 +110,21 @@ class PoincareVectorStore(VectorStore):
         ids: list[str] | None = None,
         **kwargs: Any,
     ) -> PoincareVectorStore:
-        """A store with these texts; other arguments are those of the class."""
+        """A store with these texts; other arguments are those of the class.
+
+        Parameters
+        ----------
+        texts : list of str
+        embedding : Embeddings, optional
+        metadatas, ids
+            As of `add_texts`.
+        **kwargs
+            Of the class: ``memory``, ``keys``, settings.
+
+        Returns
+        -------
+        PoincareVectorStore
+        """
         store = cls(embedding, **kwargs)
         store.add_texts(texts, metadatas, ids=ids)
         return store
@@ -193,6 +157,8 @@ class PoincareVectorStore(VectorStore):
             When they happened.
         parent : str, optional
             Id of the memory that all belong under.
+        **kwargs
+            None is known.
 
         Returns
         -------
@@ -233,6 +199,18 @@ class PoincareVectorStore(VectorStore):
             Must be given: there is no deleting everything by leaving them out.
         cascade : bool, default False
             Forget what is below them too; without it, that is an error.
+        **kwargs
+            Not read.
+
+        Returns
+        -------
+        bool
+            True.
+
+        Raises
+        ------
+        ValueError
+            Without ids, or for one with memories below it, unless `cascade`.
         """
         if ids is None:
             raise ValueError("delete: expected ids; to forget everything pass list(store.memory.ids)")
@@ -246,42 +224,113 @@ class PoincareVectorStore(VectorStore):
     # --- reading ----------------------------------------------------------------------------------------
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """The documents of these ids; unknown ones are left out."""
-        return [_document(self.memory.get(id)) for id in ids if id in self.memory]
+        """The documents of these ids; unknown ones are left out.
+
+        Parameters
+        ----------
+        ids : sequence of str
+
+        Returns
+        -------
+        list of Document
+        """
+        return [document_of(self.memory.get(id)) for id in ids if id in self.memory]
 
     def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
-        """The k best documents; options are those of `Memory.search`."""
-        return [_document(hit.record) for hit in self._search(query, k, kwargs)]
+        """The k best documents.
+
+        Parameters
+        ----------
+        query : str
+        k : int, default 4
+        **kwargs
+            Options of `Memory.search`; ``filter`` is its ``filters``.
+
+        Returns
+        -------
+        list of Document
+            Best first.
+        """
+        return [document_of(hit.record) for hit in self._search(query, k, kwargs)]
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **kwargs: Any
     ) -> list[tuple[Document, float]]:
-        """As `similarity_search`, each with its score: larger is better, 0 is nothing between the two."""
-        return [(_document(hit.record), hit.score) for hit in self._search(query, k, kwargs)]
+        """As `similarity_search`, each with its score: larger is better, 0 is nothing between the two.
+
+        Parameters
+        ----------
+        query, k, **kwargs
+            As of `similarity_search`.
+
+        Returns
+        -------
+        list of (Document, float)
+        """
+        return [(document_of(hit.record), hit.score) for hit in self._search(query, k, kwargs)]
 
     def similarity_search_by_vector(
         self, embedding: list[float], k: int = 4, **kwargs: Any
     ) -> list[Document]:
-        """As `similarity_search`, from an embedding."""
-        hits = search_by_vector(self.memory, embedding, k=k, **_options(kwargs))
-        return [_document(hit.record) for hit in hits]
+        """As `similarity_search`, from an embedding.
+
+        Parameters
+        ----------
+        embedding : list of float
+        k, **kwargs
+            As there.
+
+        Returns
+        -------
+        list of Document
+        """
+        hits = search_by_vector(self.memory, embedding, k=k, **search_options(kwargs))
+        return [document_of(hit.record) for hit in hits]
 
     def max_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
     ) -> list[Document]:
-        """k of the `fetch_k` best that also differ from each other; `lambda_mult` 1 asks for relevance alone."""
+        """Of the best documents those that also differ from each other (maximal marginal relevance).
+
+        Parameters
+        ----------
+        query : str
+        k : int, default 4
+            How many to return.
+        fetch_k : int, default 20
+            How many of the best to choose from.
+        lambda_mult : float, default 0.5
+            From 0, difference alone, to 1, relevance alone.
+        **kwargs
+            Options of `Memory.search`.
+
+        Returns
+        -------
+        list of Document
+        """
         hits = self._search(query, fetch_k, kwargs)
         return self._diverse(hits, self._query_vector(query), k, lambda_mult)
 
     def max_marginal_relevance_search_by_vector(
         self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **kwargs: Any
     ) -> list[Document]:
-        """As `max_marginal_relevance_search`, from an embedding."""
-        hits = search_by_vector(self.memory, embedding, k=fetch_k, **_options(kwargs))
+        """As `max_marginal_relevance_search`, from an embedding.
+
+        Parameters
+        ----------
+        embedding : list of float
+        k, fetch_k, lambda_mult, **kwargs
+            As of `max_marginal_relevance_search`.
+
+        Returns
+        -------
+        list of Document
+        """
+        hits = search_by_vector(self.memory, embedding, k=fetch_k, **search_options(kwargs))
         return self._diverse(hits, np.asarray(embedding, np.float64), k, lambda_mult)
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return _relevance
+        return relevance_of
 
     def _query_vector(self, query: str) -> FloatArray:
         embedder = self.memory.embedder
@@ -293,8 +342,10 @@ class PoincareVectorStore(VectorStore):
         if isinstance(
             self.memory.embedder, LangChainEmbedder
         ):  # whose queries may be embedded in their own way
-            return search_by_vector(self.memory, self._query_vector(query), query, k=k, **_options(kwargs))
-        return self.memory.search(query, k=k, **_options(kwargs))
+            return search_by_vector(
+                self.memory, self._query_vector(query), query, k=k, **search_options(kwargs)
+            )
+        return self.memory.search(query, k=k, **search_options(kwargs))
 
     def _diverse(
         self, hits: list[SearchResult], query: FloatArray, k: int, lambda_mult: float
@@ -303,7 +354,7 @@ class PoincareVectorStore(VectorStore):
             return []
         points = [self.memory.point(hit.id) for hit in hits]
         chosen = maximal_marginal_relevance(query, points, lambda_mult, min(k, len(hits)))
-        return [_document(hits[i].record) for i in chosen]
+        return [document_of(hits[i].record) for i in chosen]
 
 
 class PoincareRetriever(BaseRetriever):
@@ -338,10 +389,10 @@ class PoincareRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
-        options = _options({"k": self.k, **self.search_kwargs, **kwargs})
+        options = search_options({"k": self.k, **self.search_kwargs, **kwargs})
         store = PoincareVectorStore(memory=self.memory)
         hits = store._search(query, options.pop("k"), options)
-        documents = [_document(hit.record) for hit in hits]
+        documents = [document_of(hit.record) for hit in hits]
         if self.explain:
             for document, hit in zip(documents, hits, strict=True):
                 document.metadata["_memory"] = self._explained(hit)
@@ -356,23 +407,3 @@ class PoincareRetriever(BaseRetriever):
             "depth": hit.depth,
             "path": [self.memory.get(id).text for id in above],
         }
-
-
-def _document(record: MemoryRecord) -> Document:
-    from copy import deepcopy
-
-    return Document(id=record.id, page_content=record.text, metadata=deepcopy(record.meta))
-
-
-def _options(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Options of `Memory.search` out of LangChain's: ``filter`` is what we call ``filters``."""
-    options = dict(kwargs)
-    options.pop("score_threshold", None)
-    if "filter" in options:
-        options["filters"] = options.pop("filter")
-    return options
-
-
-def _relevance(score: float) -> float:
-    """A score as LangChain wants relevance: 1 for nothing between query and memory, towards 0 far away."""
-    return math.exp(min(score, 0.0))

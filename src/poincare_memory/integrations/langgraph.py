@@ -15,11 +15,8 @@ from .given_vectors import GivenVectors
 from .langchain import LangChainEmbedder
 from .langgraph_conditions import matches, passing
 from .langgraph_items import (
-    FACET,
     ITEM,
-    NAMESPACE,
     Namespace,
-    facet_id,
     fields_of,
     is_expired,
     is_indexed,
@@ -28,6 +25,7 @@ from .langgraph_items import (
     kind_of,
     label_text,
     later,
+    memories_of,
     namespace_id,
     now_utc,
     shown_text,
@@ -91,6 +89,11 @@ class PoincareStore(BaseStore):
     >>> store.put(("users", "ada"), "job", {"text": "writes programs"})
     >>> [item.key for item in store.search(("users",), query="green tea", limit=1)]
     ['tea']
+    >>> from langgraph.store.base import GetOp
+    >>> store.batch([GetOp(("users", "ada"), "job")])[0].value
+    {'text': 'writes programs'}
+    >>> store.sweep_ttl()
+    0
     """
 
     supports_ttl = True
@@ -115,7 +118,23 @@ class PoincareStore(BaseStore):
     # --- batches ----------------------------------------------------------------------------------------
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Carry out operations: reads first, then the last write of each key."""
+        """Carry out operations: reads first, then the last write of each key.
+
+        Parameters
+        ----------
+        ops : iterable of Op
+            ``GetOp``, ``SearchOp``, ``ListNamespacesOp`` and ``PutOp`` of LangGraph.
+
+        Returns
+        -------
+        list
+            What each gives, in their order; None for a write.
+
+        Raises
+        ------
+        ValueError
+            For an unknown operation or a value that cannot be kept; then nothing is written.
+        """
         listed = list(ops)
         for op in listed:
             validate_op_namespace(op)
@@ -137,7 +156,16 @@ class PoincareStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """`batch` while the event loop goes on; texts are embedded by the embeddings' own coroutines."""
+        """As `batch`, while the event loop goes on; texts are embedded by the embeddings' own coroutines.
+
+        Parameters
+        ----------
+        ops : iterable of Op
+
+        Returns
+        -------
+        list
+        """
         listed = list(ops)
         embedder = self.memory.embedder
         if not isinstance(embedder, LangChainEmbedder):
@@ -152,7 +180,13 @@ class PoincareStore(BaseStore):
             return await asyncio.to_thread(self.batch, listed)
 
     def sweep_ttl(self) -> int:
-        """Remove what has expired; how many items."""
+        """Remove what has expired.
+
+        Returns
+        -------
+        int
+            How many items.
+        """
         now = now_utc()
         found = [
             record.id for record in self.memory if kind_of(record) == ITEM and is_expired(record.meta, now)
@@ -273,7 +307,7 @@ class PoincareStore(BaseStore):
                 for op, texts in prepared:
                     created = self._clear(op, len(texts), now)
                     if op.value is not None:
-                        items += self._items(op, texts, created, now)
+                        items += memories_of(op, texts, created, now, self.memory)
                 if items:
                     self.memory.add_many(items, on_duplicate="update")
                 for op in ops:
@@ -322,46 +356,6 @@ class PoincareStore(BaseStore):
         for facet in self.memory.children(id)[max(0, texts - 1) :]:
             self.memory.remove(facet)
         return str(record.meta["created_at"])
-
-    def _items(self, op: PutOp, texts: list[str], created: str, now: datetime) -> list[dict[str, Any]]:
-        """Memories of an item: its namespaces where they are new, the item, and one for each further text."""
-        id = item_id(op.namespace, op.key)
-        meta = {
-            "kind": ITEM,
-            "namespace": list(op.namespace),
-            "key": op.key,
-            "value": dict(op.value or {}),
-            "indexed": bool(texts),
-            "created_at": created,
-            "updated_at": now.isoformat(),
-        }
-        if op.ttl is not None:
-            meta |= {"ttl": op.ttl, "expires_at": later(now, op.ttl)}
-        branch = [
-            {
-                "id": namespace_id(op.namespace[:depth]),
-                "text": label_text(op.namespace[depth - 1]),
-                "parent": namespace_id(op.namespace[: depth - 1]) if depth > 1 else None,
-                "meta": {"kind": NAMESPACE, "namespace": list(op.namespace[:depth])},
-            }
-            for depth in range(1, len(op.namespace) + 1)
-        ]
-        new = [node for node in branch if node["id"] not in self.memory]
-        parent = namespace_id(op.namespace) if op.namespace else None
-        item: dict[str, Any] = {"id": id, "text": shown_text(op, texts), "meta": meta, "t": now}
-        if parent is not None:
-            item["parent"] = parent
-        facets = [
-            {
-                "id": facet_id(id, number),
-                "text": text,
-                "parent": id,
-                "t": now,
-                "meta": meta | {"kind": FACET, "item": id},
-            }
-            for number, text in enumerate(texts[1:], start=1)
-        ]
-        return [*new, item, *facets]
 
     def _forget(self, id: str) -> None:
         if id in self.memory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Final
 
@@ -92,3 +92,46 @@ def is_expired(meta: Mapping[str, Any], now: datetime) -> bool:
 
 def tokens_of(path: str) -> Any:
     return path if path == "$" else tokenize_path(path)
+
+
+def memories_of(
+    op: PutOp, texts: list[str], created: str, now: datetime, known: Container[object]
+) -> list[dict[str, Any]]:
+    """Memories of an item: its namespaces where they are not known, the item, and one for each further text."""
+    id = item_id(op.namespace, op.key)
+    meta = {
+        "kind": ITEM,
+        "namespace": list(op.namespace),
+        "key": op.key,
+        "value": dict(op.value or {}),
+        "indexed": bool(texts),
+        "created_at": created,
+        "updated_at": now.isoformat(),
+    }
+    if op.ttl is not None:
+        meta |= {"ttl": op.ttl, "expires_at": later(now, op.ttl)}
+    branch = [
+        {
+            "id": namespace_id(op.namespace[:depth]),
+            "text": label_text(op.namespace[depth - 1]),
+            "parent": namespace_id(op.namespace[: depth - 1]) if depth > 1 else None,
+            "meta": {"kind": NAMESPACE, "namespace": list(op.namespace[:depth])},
+        }
+        for depth in range(1, len(op.namespace) + 1)
+    ]
+    new = [node for node in branch if node["id"] not in known]
+    parent = namespace_id(op.namespace) if op.namespace else None
+    item: dict[str, Any] = {"id": id, "text": shown_text(op, texts), "meta": meta, "t": now}
+    if parent is not None:
+        item["parent"] = parent
+    facets = [
+        {
+            "id": facet_id(id, number),
+            "text": text,
+            "parent": id,
+            "t": now,
+            "meta": meta | {"kind": FACET, "item": id},
+        }
+        for number, text in enumerate(texts[1:], start=1)
+    ]
+    return [*new, item, *facets]

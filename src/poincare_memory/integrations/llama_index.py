@@ -46,6 +46,7 @@ class PoincareVectorStore(BasePydanticVectorStore):
     Parameters
     ----------
     memory : Memory, optional
+        One that is there, such as ``Memory.open("agent.db")``.
     dim : int, optional
         Length of the vectors of a new memory; by default that of the first node.
     **settings
@@ -60,6 +61,12 @@ class PoincareVectorStore(BasePydanticVectorStore):
     ...                  TextNode(id_="tax", text="tax filing", embedding=[0.0, 1.0])])
     >>> store.query(VectorStoreQuery(query_embedding=[0.9, 0.0], similarity_top_k=1)).ids
     ['tea']
+    >>> store.persist("notes.db")
+    >>> store = PoincareVectorStore.from_persist_path("notes.db")
+    >>> store.delete_nodes(["tax"])
+    >>> [node.text for node in store.get_nodes()]
+    ['green tea']
+    >>> store.clear()
     """
 
     stores_text: bool = True
@@ -81,6 +88,17 @@ class PoincareVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def class_name(cls) -> str:
+        """What LlamaIndex calls the class where it writes a store down.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> PoincareVectorStore.class_name()
+        'PoincareVectorStore'
+        """
         return "PoincareVectorStore"
 
     @property
@@ -91,7 +109,20 @@ class PoincareVectorStore(BasePydanticVectorStore):
     # --- writing ----------------------------------------------------------------------------------------
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """Add nodes, all or none; those whose ids are known take the place of what was there."""
+        """Add nodes, all or none; those whose ids are known take the place of what was there.
+
+        Parameters
+        ----------
+        nodes : sequence of BaseNode
+            With embeddings, unless the memory has an embedder of its own.
+        **kwargs
+            Not read.
+
+        Returns
+        -------
+        list of str
+            Their ids.
+        """
         if not nodes:
             return []
         if self._memory is None:
@@ -120,13 +151,43 @@ class PoincareVectorStore(BasePydanticVectorStore):
             memory.add_many(parents_first(items), on_duplicate="update")
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Forget the nodes of a document, and what is below them."""
+        """Forget the nodes of a document, and what is below them.
+
+        Parameters
+        ----------
+        ref_doc_id : str
+            Of the document.
+        **delete_kwargs
+            Not read.
+
+        Examples
+        --------
+        >>> from llama_index.core.schema import TextNode
+        >>> store = PoincareVectorStore()
+        >>> ids = store.add([TextNode(id_="tea", text="green tea", embedding=[1.0, 0.1])])
+        >>> store.delete("another document")
+        >>> len(store.get_nodes())
+        1
+        """
         self._forget(lambda record: record.meta.get("ref_doc_id") == ref_doc_id)
 
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
     ) -> None:
-        """Forget nodes by id, by filter or by both, and what is below them."""
+        """Forget nodes by id, by filter or by both, and what is below them.
+
+        Parameters
+        ----------
+        node_ids : list of str, optional
+        filters : MetadataFilters, optional
+        **delete_kwargs
+            Not read.
+
+        Raises
+        ------
+        ValueError
+            Without ids and filters.
+        """
         if node_ids is None and filters is None:
             raise ValueError("delete_nodes: expected node_ids or filters; clear() forgets everything")
         self._forget(passing(filters, node_ids, None))
@@ -145,13 +206,31 @@ class PoincareVectorStore(BasePydanticVectorStore):
                     self._memory.remove(id, cascade=True)
 
     def persist(self, persist_path: str, fs: Any = None) -> None:
-        """Write the memory to a file, as `Memory.save`."""
+        """Write the memory to a file, as `Memory.save`.
+
+        Parameters
+        ----------
+        persist_path : str
+        fs : optional
+            Not read: the file is a local one.
+        """
         if self._memory is not None:
             self._memory.save(persist_path)
 
     @classmethod
     def from_persist_path(cls, persist_path: str, *, dim: int | None = None) -> PoincareVectorStore:
-        """A store of what `persist` wrote; `dim` is the length of its vectors."""
+        """A store of what `persist` wrote.
+
+        Parameters
+        ----------
+        persist_path : str
+        dim : int, optional
+            Length of its vectors; by default the file tells.
+
+        Returns
+        -------
+        PoincareVectorStore
+        """
         if dim is None:
             dim = dim_of(persist_path)
         return cls(Memory.load(persist_path, embedder=GivenVectors(dim)))
@@ -161,7 +240,18 @@ class PoincareVectorStore(BasePydanticVectorStore):
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
-        """Nodes by id, by filter or by both; all of them without either."""
+        """Nodes by id, by filter or by both; all of them without either.
+
+        Parameters
+        ----------
+        node_ids : list of str, optional
+            Unknown ones are left out.
+        filters : MetadataFilters, optional
+
+        Returns
+        -------
+        list of BaseNode
+        """
         if self._memory is None:
             return []
         if node_ids is not None and filters is None:
@@ -172,7 +262,20 @@ class PoincareVectorStore(BasePydanticVectorStore):
         return [node_of(record) for record in records if is_node(record)]
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """The most similar nodes; similarities are in (0, 1], larger is better."""
+        """The most similar nodes; similarities are in (0, 1], larger is better.
+
+        Parameters
+        ----------
+        query : VectorStoreQuery
+            Its ``query_embedding``, ``query_str``, ``similarity_top_k``, ``filters``, ``node_ids``, ``doc_ids``,
+            ``mode`` and ``alpha`` are read.
+        **kwargs
+            Options of `Memory.search`.
+
+        Returns
+        -------
+        VectorStoreQueryResult
+        """
         hits = [] if self._memory is None else self._hits(query, kwargs)
         return VectorStoreQueryResult(
             nodes=[node_of(hit.record) for hit in hits],
@@ -199,23 +302,71 @@ class PoincareVectorStore(BasePydanticVectorStore):
     # --- asynchronously ---------------------------------------------------------------------------------
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+        """As `add`, in a worker thread.
+
+        Parameters
+        ----------
+        nodes, **kwargs
+            As of `add`.
+
+        Returns
+        -------
+        list of str
+        """
         return await asyncio.to_thread(self.add, nodes, **kwargs)
 
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        """As `delete`, in a worker thread.
+
+        Parameters
+        ----------
+        ref_doc_id, **delete_kwargs
+            As of `delete`.
+        """
         await asyncio.to_thread(self.delete, ref_doc_id, **delete_kwargs)
 
     async def adelete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
     ) -> None:
+        """As `delete_nodes`, in a worker thread.
+
+        Parameters
+        ----------
+        node_ids, filters, **delete_kwargs
+            As of `delete_nodes`.
+        """
         await asyncio.to_thread(self.delete_nodes, node_ids, filters, **delete_kwargs)
 
     async def aclear(self) -> None:
+        """As `clear`, in a worker thread."""
         await asyncio.to_thread(self.clear)
 
     async def aget_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
     ) -> list[BaseNode]:
+        """As `get_nodes`, in a worker thread.
+
+        Parameters
+        ----------
+        node_ids, filters
+            As of `get_nodes`.
+
+        Returns
+        -------
+        list of BaseNode
+        """
         return await asyncio.to_thread(self.get_nodes, node_ids, filters)
 
     async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """As `query`, in a worker thread.
+
+        Parameters
+        ----------
+        query, **kwargs
+            As of `query`.
+
+        Returns
+        -------
+        VectorStoreQueryResult
+        """
         return await asyncio.to_thread(self.query, query, **kwargs)

@@ -26,7 +26,10 @@ class PoincareMemoryBlock(BaseMemoryBlock[str]):
 
     Attributes
     ----------
+    name : str, default "poincare_memory"
+        What the chat memory calls the block.
     memory : Memory
+        Where messages go, and what is recalled.
     root : str, optional
         Id of the memory that messages belong under (a user, a session): only what is below it is recalled.
     k : int, default 5
@@ -81,7 +84,28 @@ class PoincareMemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(self.memory.add_many, items)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """Fewer lines: at least so many tokens less, four characters being one."""
+        """Fewer lines: at least so many tokens less, four characters being one.
+
+        Parameters
+        ----------
+        content : str
+            What the block gave.
+        tokens_to_truncate : int
+            How many tokens are too many.
+
+        Returns
+        -------
+        str or None
+            The first lines; None where none is left.
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from poincare_memory import Memory
+        >>> block = PoincareMemoryBlock(memory=Memory())
+        >>> asyncio.run(block.atruncate("- Drinks\\n  - green tea", 1))
+        '- Drinks'
+        """
         lines = content.splitlines()
         over = 4 * tokens_to_truncate
         while lines and over > 0:

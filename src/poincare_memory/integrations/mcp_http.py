@@ -34,6 +34,7 @@ def http_app(
     Parameters
     ----------
     server : MCPServer
+        Of :func:`build_server`.
     host : str, default "127.0.0.1"
         The address it is bound to.
     token : str, optional
@@ -43,10 +44,23 @@ def http_app(
     largest_request : int
         Bytes of a request at most.
 
+    Returns
+    -------
+    ASGI application
+        For any ASGI server.
+
     Raises
     ------
     ValueError
         Without a token where others than this machine may connect, or with a short one.
+
+    Examples
+    --------
+    >>> from poincare_memory import Memory
+    >>> from poincare_memory.integrations.mcp_server import build_server
+    >>> app = http_app(build_server(Memory()))
+    >>> callable(app)
+    True
     """
     from mcp.server.transport_security import TransportSecuritySettings
 

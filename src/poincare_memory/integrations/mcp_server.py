@@ -54,6 +54,10 @@ def build_server(
     name : str
         Of the server.
 
+    Returns
+    -------
+    mcp.server.MCPServer
+
     Raises
     ------
     KeyError

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..store.memory import Memory
+from .mem0_shapes import FACT, OUR_KEYS, SCOPE, Messages, checked_messages, checked_scope, scope_id, shown
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,12 +15,6 @@ if TYPE_CHECKING:
     from ..store.records import MemoryRecord
 
 __all__ = ["Mem0Memory"]
-
-_SCOPES: Final = ("user_id", "agent_id", "run_id")
-_OURS: Final = frozenset({*_SCOPES, "kind", "created_at", "updated_at"})
-_SCOPE, _FACT = "scope", "fact"
-
-Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
 
 class Mem0Memory:
@@ -43,6 +37,16 @@ class Mem0Memory:
     >>> added = mem.add("I drink green tea", user_id="ada")
     >>> [found["memory"] for found in mem.search("tea", user_id="ada")["results"]]
     ['I drink green tea']
+    >>> id = added["results"][0]["id"]
+    >>> mem.update(id, "I drink oolong")
+    {'message': 'Memory updated successfully!'}
+    >>> mem.get(id)["memory"], len(mem.get_all(user_id="ada")["results"]), len(mem.history(id))
+    ('I drink oolong', 1, 1)
+    >>> mem.delete(id)
+    {'message': 'Memory deleted successfully!'}
+    >>> mem.delete_all(user_id="ada")
+    {'message': 'Memories deleted successfully!'}
+    >>> mem.reset()
     """
 
     def __init__(
@@ -76,13 +80,23 @@ class Mem0Memory:
             Of every memory that comes of it.
         infer : bool, default True
             False keeps every message as it was said, whatever `extract` would make of it.
+
+        Returns
+        -------
+        dict
+            ``{"results": [{"id", "memory", "event": "ADD"}, ...]}``.
+
+        Raises
+        ------
+        ValueError
+            Without a scope, for messages of another shape, or metadata with a key of ours.
         """
-        scope = _checked_scope(user_id, agent_id, run_id)
+        scope = checked_scope(user_id, agent_id, run_id)
         own = dict(metadata or {})
-        taken = sorted(_OURS & own.keys())
+        taken = sorted(OUR_KEYS & own.keys())
         if taken:
             raise ValueError(f"metadata: the key {taken[0]!r} is ours")
-        listed = _messages(messages)
+        listed = checked_messages(messages)
         if infer and self._extract is not None:
             facts: list[tuple[str, dict[str, str]]] = [(str(fact), {}) for fact in self._extract(listed)]
         else:
@@ -90,7 +104,7 @@ class Mem0Memory:
             facts = [(str(one["content"]), {"role": one["role"]}) for one in said]
         with self.memory.transaction():
             parent = self._branch(scope)
-            meta = own | scope | {"kind": _FACT}
+            meta = own | scope | {"kind": FACT}
             ids = self.memory.add_many(
                 {"text": text, "parent": parent, "meta": role | meta} for text, role in facts
             )
@@ -126,21 +140,41 @@ class Mem0Memory:
             Least "score", which is in (0, 1]: ``exp(score)`` of the memory.
         **options
             Of `Memory.search`.
+
+        Returns
+        -------
+        dict
+            ``{"results": [...]}``, each as of `get`, with its "score".
+
+        Raises
+        ------
+        ValueError
+            Without a scope; and as `Memory.search`.
         """
-        scope = _checked_scope(user_id, agent_id, run_id)
-        wanted: dict[str, Any] = {"$and": [{"kind": _FACT, **scope}, *([dict(filters)] if filters else [])]}
+        scope = checked_scope(user_id, agent_id, run_id)
+        wanted: dict[str, Any] = {"$and": [{"kind": FACT, **scope}, *([dict(filters)] if filters else [])]}
         if threshold is not None:
             options["min_score"] = -math.inf if threshold <= 0 else math.log(threshold)
             if options["min_score"] == -math.inf:
                 del options["min_score"]
         hits = self.memory.search(query, k=limit, filters=wanted, **options)
-        return {"results": [_shown(hit.record) | {"score": math.exp(min(hit.score, 0.0))} for hit in hits]}
+        return {"results": [shown(hit.record) | {"score": math.exp(min(hit.score, 0.0))} for hit in hits]}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
-        """One memory; None where there is none of this id."""
+        """One memory; None where there is none of this id.
+
+        Parameters
+        ----------
+        memory_id : str
+
+        Returns
+        -------
+        dict or None
+            id, memory (the text), hash, metadata, created_at, updated_at, and the scope.
+        """
         if not self._is_fact(memory_id):
             return None
-        return _shown(self.memory.get(memory_id))
+        return shown(self.memory.get(memory_id))
 
     def get_all(
         self,
@@ -151,27 +185,80 @@ class Mem0Memory:
         limit: int = 100,
         filters: Mapping[str, Any] | None = None,
     ) -> dict[str, list[dict[str, Any]]]:
-        """The memories of a scope in the order they came."""
+        """The memories of a scope in the order they came.
+
+        Parameters
+        ----------
+        user_id, agent_id, run_id : str, optional
+            The scope; at least one.
+        limit : int, default 100
+        filters : mapping, optional
+            On metadata, as `Memory.search` takes them.
+
+        Returns
+        -------
+        dict
+            ``{"results": [...]}``, each as of `get`.
+
+        Raises
+        ------
+        ValueError
+            Without a scope.
+        """
         from ..retrieval.filters import MetadataFilter, compile_filter
 
-        scope = _checked_scope(user_id, agent_id, run_id)
+        scope = checked_scope(user_id, agent_id, run_id)
         found = self._facts(scope)
         if filters:
             condition = compile_filter(dict(filters))
             if isinstance(condition, MetadataFilter):
                 mask = condition.mask([record.meta for record in found])
                 found = [record for record, passes in zip(found, mask, strict=True) if passes]
-        return {"results": [_shown(record) for record in found[: max(0, limit)]]}
+        return {"results": [shown(record) for record in found[: max(0, limit)]]}
 
     def update(self, memory_id: str, data: str, metadata: Mapping[str, Any] | None = None) -> dict[str, str]:
-        """Another text for a memory, and further metadata."""
+        """Another text for a memory, and further metadata.
+
+        Parameters
+        ----------
+        memory_id : str
+        data : str
+            The new text.
+        metadata : mapping, optional
+            Added to what is there.
+
+        Returns
+        -------
+        dict
+            ``{"message": ...}``.
+
+        Raises
+        ------
+        ValueError
+            For an unknown memory.
+        """
         self._existing(memory_id)
         meta = {**self.memory.get(memory_id).meta, **(metadata or {}), "updated_at": self._now().isoformat()}
         self.memory.update(memory_id, text=data, meta=meta)
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:
-        """Forget one memory."""
+        """Forget one memory.
+
+        Parameters
+        ----------
+        memory_id : str
+
+        Returns
+        -------
+        dict
+            ``{"message": ...}``.
+
+        Raises
+        ------
+        ValueError
+            For an unknown memory.
+        """
         self._existing(memory_id)
         with self.memory.transaction():
             parent = self.memory.parent(memory_id)
@@ -184,12 +271,22 @@ class Mem0Memory:
     ) -> dict[str, str]:
         """Forget the memories of a scope.
 
+        Parameters
+        ----------
+        user_id, agent_id, run_id : str, optional
+            The scope; at least one.
+
+        Returns
+        -------
+        dict
+            ``{"message": ...}``.
+
         Raises
         ------
         ValueError
             Without a scope: `reset` forgets everything.
         """
-        scope = _checked_scope(user_id, agent_id, run_id, "; reset() forgets everything")
+        scope = checked_scope(user_id, agent_id, run_id, "; reset() forgets everything")
         with self.memory.transaction():
             for record in self._facts(scope):
                 if record.id not in self.memory:  # it was below another
@@ -203,11 +300,21 @@ class Mem0Memory:
         """Forget every memory of every scope; what else the `Memory` holds stays."""
         with self.memory.transaction():
             for id in self.memory.roots():
-                if self.memory.get(id).meta.get("kind") == _SCOPE:
+                if self.memory.get(id).meta.get("kind") == SCOPE:
                     self.memory.remove(id, cascade=True)
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
-        """What a memory was, the oldest first; one entry only, unless the store keeps history."""
+        """What a memory was, the oldest first; one entry only, unless the store keeps history.
+
+        Parameters
+        ----------
+        memory_id : str
+
+        Returns
+        -------
+        list of dict
+            memory_id, old_memory, new_memory, event ("ADD", "UPDATE", "DELETE"), is_deleted.
+        """
         versions = self.memory.history(memory_id)
         told: list[dict[str, Any]] = []
         for number, version in enumerate(versions):
@@ -241,9 +348,9 @@ class Mem0Memory:
         above: dict[str, str] = {}
         for name, value in scope.items():
             above[name] = value
-            id = _scope_id(above)
+            id = scope_id(above)
             if id not in self.memory:
-                meta = {"kind": _SCOPE, **above}
+                meta = {"kind": SCOPE, **above}
                 self.memory.add(f"{name.removesuffix('_id')} {value}", id=id, parent=parent, meta=meta)
             parent = id
         assert parent is not None
@@ -253,21 +360,21 @@ class Mem0Memory:
         return [
             record
             for record in self.memory
-            if record.meta.get("kind") == _FACT
+            if record.meta.get("kind") == FACT
             and all(record.meta.get(name) == value for name, value in scope.items())
         ]
 
     def _prune(self, id: str | None) -> None:
         """Remove scopes that hold nothing any more."""
         while (
-            id is not None and self.memory.get(id).meta.get("kind") == _SCOPE and not self.memory.children(id)
+            id is not None and self.memory.get(id).meta.get("kind") == SCOPE and not self.memory.children(id)
         ):
             parent = self.memory.parent(id)
             self.memory.remove(id)
             id = parent
 
     def _is_fact(self, id: str) -> bool:
-        return id in self.memory and self.memory.get(id).meta.get("kind") == _FACT
+        return id in self.memory and self.memory.get(id).meta.get("kind") == FACT
 
     def _existing(self, id: str) -> None:
         if not self._is_fact(id):
@@ -275,45 +382,3 @@ class Mem0Memory:
 
     def _now(self) -> datetime:
         return self.memory.clock()
-
-
-def _checked_scope(
-    user_id: str | None, agent_id: str | None, run_id: str | None, hint: str = ""
-) -> dict[str, str]:
-    given = dict(zip(_SCOPES, (user_id, agent_id, run_id), strict=True))
-    scope = {name: value for name, value in given.items() if value is not None}
-    if not scope:
-        raise ValueError(f"expected user_id, agent_id or run_id, at least one{hint}")
-    for name, value in scope.items():
-        if not isinstance(value, str) or not value.strip():
-            raise ValueError(f"{name}: expected a non-blank str, got {value!r:.80}")
-    return scope
-
-
-def _scope_id(scope: Mapping[str, str]) -> str:
-    return "mem0:" + "/".join(f"{name}={value!r}" for name, value in scope.items())
-
-
-def _messages(messages: Messages) -> list[dict[str, Any]]:
-    if isinstance(messages, str):
-        return [{"role": "user", "content": messages}]
-    if isinstance(messages, Mapping):
-        messages = [messages]
-    listed = [dict(message) for message in messages]
-    for i, message in enumerate(listed):
-        if not isinstance(message.get("content"), str) or not isinstance(message.get("role"), str):
-            raise ValueError(f'messages[{i}]: expected {{"role": ..., "content": ...}}, got {message!r:.80}')
-    return listed
-
-
-def _shown(record: MemoryRecord) -> dict[str, Any]:
-    meta = record.meta
-    shown: dict[str, Any] = {
-        "id": record.id,
-        "memory": record.text,
-        "hash": blake2b(record.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
-        "metadata": {key: value for key, value in meta.items() if key not in _OURS} or None,
-        "created_at": record.t.isoformat(),
-        "updated_at": meta.get("updated_at"),
-    }
-    return shown | {name: meta[name] for name in _SCOPES if name in meta}

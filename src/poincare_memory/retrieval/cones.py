@@ -28,6 +28,10 @@ def half_aperture(x: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K) -> Flo
     K : float, default 0.1
         Positive.
 
+    Returns
+    -------
+    array of shape (...)
+
     Raises
     ------
     ValueError
@@ -49,6 +53,22 @@ def half_aperture(x: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K) -> Flo
 def cone_angle(x: ArrayLike, y: ArrayLike, ball: PoincareBall) -> FloatArray:
     """Angle at x between its own ray and the geodesic to y, in radians; 0 for y = x.
 
+    Parameters
+    ----------
+    x, y : arrays of shape (..., d)
+        Points strictly inside the ball; leading axes broadcast.
+    ball : PoincareBall
+
+    Returns
+    -------
+    array of shape (...)
+        From 0 to π.
+
+    Raises
+    ------
+    ValueError
+        If a point is not strictly inside the ball, or the shapes do not fit.
+
     Examples
     --------
     >>> cone_angle([0.5, 0.0], [[0.8, 0.0], [0.0, 0.0]], PoincareBall()).round(6).tolist()
@@ -62,6 +82,20 @@ def cone_energy(x: ArrayLike, y: ArrayLike, ball: PoincareBall, K: float = DEFAU
     """How far y lies outside the cone of x, in radians: ``max(0, cone_angle − half_aperture)``.
 
     0 inside the cone, at its apex included; leading axes broadcast.
+
+    Parameters
+    ----------
+    x : array of shape (..., d)
+        Apexes, strictly inside the ball.
+    y : array of shape (..., d)
+        Points to test, strictly inside the ball.
+    ball : PoincareBall
+    K : float, default 0.1
+        Constant of the aperture, above 0: the smaller, the narrower the cones.
+
+    Returns
+    -------
+    array of shape (...)
 
     Raises
     ------
@@ -81,6 +115,25 @@ def in_cone(
     x: ArrayLike, y: ArrayLike, ball: PoincareBall, K: float = DEFAULT_K, tol: float = 1e-9
 ) -> NDArray[np.bool_]:
     """Whether y lies in the cone of x, to a tolerance of ``tol`` radians. False for NaN.
+
+    Parameters
+    ----------
+    x, y : arrays of shape (..., d)
+        Apexes, and points to test, strictly inside the ball; leading axes broadcast.
+    ball : PoincareBall
+    K : float, default 0.1
+        Constant of the aperture, above 0.
+    tol : float, default 1e-9
+        Largest :func:`cone_energy` that counts as inside, in radians.
+
+    Returns
+    -------
+    bool array of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If ``K`` is not positive, or a point is not strictly inside the ball.
 
     Examples
     --------

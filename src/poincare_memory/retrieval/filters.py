@@ -59,7 +59,16 @@ class RecordFilter:
         self._function = function
 
     def mask(self, records: Iterable[MemoryRecord]) -> Mask:
-        """1 where the function finds a record true."""
+        """1 where the function finds a record true.
+
+        Parameters
+        ----------
+        records : iterable of MemoryRecord
+
+        Returns
+        -------
+        uint8 array of shape (n,)
+        """
         return np.array([bool(self._function(record)) for record in records], dtype=np.uint8)
 
 
@@ -81,6 +90,16 @@ def compile_filter(filters: Any) -> MetadataFilter | RecordFilter | None:
     metadata of that name, ``t``, ``level``, ``parent``, ``access_count``, ``id`` and ``text`` are those of the
     record. A datetime compares as an instant, with ISO 8601 strings too. A missing key matches ``$ne``, ``$nin``
     and ``$exists: False`` only.
+
+    Parameters
+    ----------
+    filters : mapping, callable or None
+        Conditions; or a function of a :class:`MemoryRecord` that says True or False; or nothing.
+
+    Returns
+    -------
+    MetadataFilter, RecordFilter or None
+        What asks the mapping, the function; None where nothing is asked.
 
     Raises
     ------

@@ -33,6 +33,11 @@ def combine(
     time_coef, depth_bias : float
         Any sign; at 0 the term is left out, whatever its values.
 
+    Returns
+    -------
+    float64 array
+        Scores, of the shape that the arguments broadcast to.
+
     Examples
     --------
     >>> combine([1.0, 2.0], time_weights=[0.5, 1.0], depths=[1.0, 2.0], depth_bias=0.5).round(4).tolist()

@@ -84,6 +84,20 @@ class Examination:
     versions: int = 0
 
     def note(self, where: str, problem: str, remedy: str) -> None:
+        """Add a finding.
+
+        Parameters
+        ----------
+        where, problem, remedy : str
+            As of `Finding`.
+
+        Examples
+        --------
+        >>> found = Examination()
+        >>> found.note("file", "not readable", "nothing can be saved")
+        >>> len(found.findings)
+        1
+        """
         self.findings.append(Finding(where, problem, remedy))
 
 
@@ -96,6 +110,10 @@ def diagnose(path: str | os.PathLike[str], embedder: Embedder | None = None) -> 
         An SQLite file of a memory, damaged or not.
     embedder : Embedder, optional
         Whose vectors the file has, where files do not tell.
+
+    Returns
+    -------
+    Examination
 
     Raises
     ------

@@ -43,6 +43,15 @@ ITEM: Final = re.compile(r"item (\d+): ")
 def format_of(path: str | os.PathLike[str]) -> TextFormat | None:
     """The format that the end of a file's name tells, if it tells one.
 
+    Parameters
+    ----------
+    path : path
+        Nobody looks whether there is such a file.
+
+    Returns
+    -------
+    {"jsonl", "csv", "tsv", "markdown"} or None
+
     Examples
     --------
     >>> from poincare_memory.store.exchange import format_of
@@ -60,10 +69,33 @@ def read_entries(
 ) -> Iterator[Entry]:
     """Entries of a file or binary stream, one after the other.
 
+    Parameters
+    ----------
+    source : path or binary stream
+        UTF-8 text.
+    format : {"jsonl", "csv", "tsv", "markdown"}, optional
+        By default what the name of the file ends with.
+    where : str, optional
+        What errors call the file.
+    told : callable, optional
+        Called with the number of bytes that were read since the last call.
+
+    Yields
+    ------
+    Entry
+        With ``text``, ``id``, ``parent``, ``t``, ``meta``, ..., as the file has them, and its ``line``.
+
     Raises
     ------
     ValueError
         Where the file says what cannot be, beginning with ``file:line``; or where the format is not known.
+
+    Examples
+    --------
+    >>> import io
+    >>> from poincare_memory.store.exchange import read_entries
+    >>> [entry.text for entry in read_entries(io.BytesIO(b'{"text": "green tea"}'), "jsonl")]
+    ['green tea']
     """
     format = _checked_format(source, format)
     name = where if where is not None else str(getattr(source, "name", source))
@@ -84,7 +116,7 @@ def import_text(
     where: str | None = None,
     progress: Progress = None,
 ) -> int:
-    """Add the memories of a file to a memory, all or none; how many there were.
+    """Add the memories of a file to a memory, all or none.
 
     A parent may come after its children, or be in the memory already. Texts are embedded anew.
 
@@ -104,6 +136,11 @@ def import_text(
         What errors call the file.
     progress : bool or callable, optional
         True: a bar (needs tqdm); a function of how many bytes are read and how many there are (0: not known).
+
+    Returns
+    -------
+    int
+        How many memories the file has.
 
     Raises
     ------
@@ -140,7 +177,7 @@ def export_text(
     bare: bool = False,
     progress: Progress = None,
 ) -> int:
-    """Write the memories to a file, in one step, or to a binary stream; how many there are.
+    """Write the memories to a file, in one step, or to a binary stream.
 
     What is written holds texts, tree, times, accesses, pins and metadata, but no vectors and settings (`Memory.to_json`
     does). An outline orders memories by their tree, the others keep the order of insertion.
@@ -157,6 +194,18 @@ def export_text(
         Of an outline: texts only, without the comments that hold everything else.
     progress : bool or callable, optional
         True: a bar (needs tqdm); a function of how many memories are written and how many there are.
+
+    Returns
+    -------
+    int
+        How many memories were written.
+
+    Raises
+    ------
+    ValueError
+        Where the format is not known.
+    OSError
+        Where the file cannot be written; one that was there is as it was.
 
     Examples
     --------

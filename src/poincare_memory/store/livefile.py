@@ -16,7 +16,6 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,10 +25,11 @@ from . import sql
 from .atomic import replacing
 from .checked_records import parse_instant
 from .connections import Connections
-from .errors import StoreBusyError, StoreClosedError, StoreReadError, StoreWriteError
+from .errors import StoreBusyError, StoreClosedError, StoreWriteError
 from .following import Following
 from .forking import rest_over_forks
 from .persisting import persist
+from .read_errors import read_errors, unreadable
 from .turns import adopt, take_turn
 from .undo import UndoLog
 from .waiting import FLUSH_AFTER_SECONDS, Waiting
@@ -74,7 +74,7 @@ class LiveFile:
         try:
             with store.lock.write():
                 reader = connections.use(writer)
-                with self._read_errors(), sql.snapshot(reader):
+                with read_errors(self.where), sql.snapshot(reader):
                     self._following.read_everything(store, reader)
                     connections.seen = sql.data_version(reader)
                 store.columns.file = self
@@ -121,8 +121,8 @@ class LiveFile:
                 if not replaced and self._has_seen_all(reader):
                     return
         except sqlite3.Error as error:
-            raise self._unreadable(error) from error
-        with columns.lock.write(), self._asking, self._read_errors():
+            raise unreadable(self.where, error) from error
+        with columns.lock.write(), self._asking, read_errors(self.where):
             if replaced:
                 self._follow_replaced()
             self._take_in(connections.open_reader())
@@ -147,10 +147,10 @@ class LiveFile:
         """Under the columns' write lock."""
         store = self._live_store()
         if connection is self._connections.writer:
-            with self._read_errors():
+            with read_errors(self.where):
                 self._following.catch_up(store, connection)
             return
-        with self._read_errors(), sql.snapshot(connection):
+        with read_errors(self.where), sql.snapshot(connection):
             self._following.catch_up(store, connection)
             self._connections.seen = sql.data_version(connection)
 
@@ -160,30 +160,16 @@ class LiveFile:
             raise StoreClosedError(f"{self.where}: its memory is gone; open it again")
         return store
 
-    @contextlib.contextmanager
-    def _read_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._unreadable(error) from error
-
-    def _unreadable(self, error: sqlite3.Error) -> Exception:
-        if not isinstance(error, sqlite3.OperationalError) or "decode" in str(error):
-            return ValueError(f"{self.where}: not a readable memory store any more ({error})")
-        if sql.is_busy(error):
-            return StoreBusyError(f"{self.where}: another process kept the file; nothing was changed")
-        return StoreReadError(f"{self.where}: cannot be read ({error}); nothing was changed")
-
     # --- versions -----------------------------------------------------------------------------------------
 
     def versions(self, columns: Columns, id: str) -> tuple[sql.Found, list[tuple[int | None, int]]]:
         """Past versions of a memory, the oldest first, and from when till when each stood."""
-        with self._asking, self._read_errors():
+        with self._asking, read_errors(self.where):
             return sql.versions_of(self._connections.open_reader(), id, columns.dim, self.where)
 
     def standing(self, columns: Columns, moment: int) -> tuple[sql.Found, list[int]]:
         """Versions that stood at a moment and do not any more, and `pos` of all memories replaced since."""
-        with self._asking, self._read_errors():
+        with self._asking, read_errors(self.where):
             reader = self._connections.open_reader()
             found, spans = sql.versions_at(reader, moment, columns.dim, self.where)
         began = [
@@ -307,7 +293,7 @@ class LiveFile:
                 with contextlib.closing(sql.connect(self.path, "ro", self._busy_timeout)) as source:
                     sql.copy(source, temporary)
             except sqlite3.Error as error:
-                raise self._unreadable(error) from error
+                raise unreadable(self.where, error) from error
 
     def compact(self, columns: Columns) -> None:
         """Give room back to the disk that records of the past took, and to memory."""

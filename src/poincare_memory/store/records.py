@@ -110,7 +110,21 @@ class SearchResult:
         return self.record.text
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values: id, text, parent, score, distance, time_weight, depth, cone_energy, t, meta; terms if set."""
+        """Plain values, which JSON can hold where the metadata can.
+
+        Returns
+        -------
+        dict
+            id, text, parent, score, distance, time_weight, depth, cone_energy, t (ISO 8601), meta; terms if set.
+
+        Examples
+        --------
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> tea = mem.add("green tea", id="tea")
+        >>> list(mem.search("tea")[0].to_dict())[:4]
+        ['id', 'text', 'parent', 'score']
+        """
         record = self.record
         plain: dict[str, object] = {
             "id": record.id,

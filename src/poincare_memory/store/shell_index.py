@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from .._core import _hnsw, _kernels
 from ..arguments import integer
 from ..geometry.numerics import FloatArray
-from ..geometry.polar import polar_to_ball
 from ..index import (
     EF_CONSTRUCTION,
     GRAPH_FROM,
@@ -27,6 +26,7 @@ from ..index import (
 )
 from ..progress import Progress, checked_progress, metered
 from ..threads import available_threads
+from .faiss_rows import FaissRows
 
 if TYPE_CHECKING:
     from .state import Store
@@ -75,8 +75,7 @@ class ShellIndex(MIPSIndex):
         self._unfit: set[GraphMetric] = set()
         self._building = threading.Lock()
         self._version = -1
-        self._faiss_version = -1
-        self._faiss_rows: Rows = np.zeros(0, np.int32)
+        self._of_faiss = FaissRows(store, self._built_faiss)
         self._saved = saved
         self._on_disk: tuple[int, set[GraphMetric]] = (
             -1,
@@ -99,7 +98,7 @@ class ShellIndex(MIPSIndex):
             self._graphs = self._new_graphs(["shell"]) if self._wants_graph() else {}
             self._version = self._store.columns.structure_version
             if self.backend == "faiss":
-                self._refresh_faiss()
+                self._of_faiss.refresh()
 
     def _wants_graph(self) -> bool:
         if self.backend == "hnsw":
@@ -149,7 +148,7 @@ class ShellIndex(MIPSIndex):
         if self.backend == "faiss":
             if metric != "shell" or allowed is not None:
                 return None
-            rows, directed = self._from_faiss(direction, k), len(self._faiss_rows)
+            rows, directed = self._of_faiss.nearest(direction, max(self.ef_search, k)), len(self._of_faiss)
         else:
             scaled = radius * self.ball.sqrt_c
             graph = self._graph_of(metric)
@@ -380,25 +379,3 @@ class ShellIndex(MIPSIndex):
         _kernels.polar_distances(np.full(len(rows), scaled), np.full(len(rows), shell), chords, distances)
         distances /= self.ball.sqrt_c
         return distances
-
-    # --- faiss ----------------------------------------------------------------------------------------------
-
-    def _from_faiss(self, direction: NDArray[np.float64], k: int) -> Indices:
-        """The k nearest of the memories with a direction; rebuilt first after changes, as faiss cannot follow."""
-        self._refresh_faiss()
-        point = polar_to_ball(direction[None], np.array([self._store.base_depth]), self.ball.c)
-        lorentz = np.ascontiguousarray(self.ball.to_lorentz(point), np.float32)
-        found = self._faiss.search(lorentz, min(max(self.ef_search, k), len(self._faiss_rows)))[1][0]
-        nearest: Indices = self._faiss_rows[found[found >= 0]].astype(np.int64)
-        return nearest
-
-    def _refresh_faiss(self) -> None:
-        columns, depth = self._store.columns, self._store.base_depth
-        with self._building:
-            if self._faiss_version == columns.structure_version:
-                return
-            live = columns.live_rows()
-            rows = live[columns.directed[live].astype(bool)]
-            points = polar_to_ball(columns.direction[rows], np.full(len(rows), depth), self.ball.c)
-            self._faiss, self._faiss_rows = self._built_faiss(points), rows
-            self._faiss_version = columns.structure_version

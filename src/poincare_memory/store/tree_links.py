@@ -22,8 +22,10 @@ class TreeLinks(Arrays):
         self.ids: list[str | None] = []
 
     def live_rows(self) -> Rows:
-        """Rows of all memories in order of insertion."""
-        raise NotImplementedError
+        """Rows of all memories in order of insertion: `Columns` keeps them."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has links only; Columns knows which rows are memories"
+        )
 
     def _links(self) -> tuple[Rows, Rows, Rows, Rows, Rows]:
         return self.parent, self.first_child, self.last_child, self.next_sibling, self.prev_sibling

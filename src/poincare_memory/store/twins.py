@@ -30,9 +30,14 @@ class AsyncTwins:
     >>> async def remember():
     ...     mem = Memory()
     ...     await mem.aadd("Prefers tea", id="tea")
-    ...     return [hit.id for hit in await mem.asearch("tea")]
+    ...     await mem.aadd_many([{"text": "Lives in Oslo", "id": "oslo"}, {"text": "Plays chess", "id": "chess"}])
+    ...     await mem.aupdate("oslo", "Lives in Bergen")
+    ...     await mem.aremove("chess")
+    ...     hits = await mem.asearch("tea", k=1)
+    ...     many = await mem.asearch_many(["Bergen", "tea"], k=1)
+    ...     return [hit.id for hit in hits], [[hit.id for hit in hits] for hits in many]
     >>> asyncio.run(remember())
-    ['tea']
+    (['tea'], [['oslo'], ['tea']])
     """
 
     search: Callable[..., list[SearchResult]]
@@ -43,25 +48,79 @@ class AsyncTwins:
     remove: Callable[..., None]
 
     async def asearch(self, query: str | None = None, *args: Any, **kwargs: Any) -> list[SearchResult]:
-        """`search` in a worker thread."""
+        """`search` in a worker thread.
+
+        Parameters
+        ----------
+        query, *args, **kwargs
+            As of `search`.
+
+        Returns
+        -------
+        list of SearchResult
+        """
         return await _in_a_thread(self.search, query, *args, **kwargs)
 
     async def asearch_many(self, queries: Iterable[str], **kwargs: Any) -> list[list[SearchResult]]:
-        """`search_many` in a worker thread."""
+        """`search_many` in a worker thread.
+
+        Parameters
+        ----------
+        queries, **kwargs
+            As of `search_many`.
+
+        Returns
+        -------
+        list of list of SearchResult
+        """
         return await _in_a_thread(self.search_many, queries, **kwargs)
 
     async def aadd(self, text: str, *args: Any, **kwargs: Any) -> str:
-        """`add` in a worker thread."""
+        """`add` in a worker thread.
+
+        Parameters
+        ----------
+        text, *args, **kwargs
+            As of `add`.
+
+        Returns
+        -------
+        str
+            The id.
+        """
         return await _in_a_thread(self.add, text, *args, **kwargs)
 
     async def aadd_many(self, items: Iterable[Mapping[str, Any]], **kwargs: Any) -> list[str]:
-        """`add_many` in a worker thread."""
+        """`add_many` in a worker thread.
+
+        Parameters
+        ----------
+        items, **kwargs
+            As of `add_many`.
+
+        Returns
+        -------
+        list of str
+            The ids.
+        """
         return await _in_a_thread(self.add_many, items, **kwargs)
 
     async def aupdate(self, id: str, *args: Any, **kwargs: Any) -> None:
-        """`update` in a worker thread."""
+        """`update` in a worker thread.
+
+        Parameters
+        ----------
+        id, *args, **kwargs
+            As of `update`.
+        """
         await _in_a_thread(self.update, id, *args, **kwargs)
 
     async def aremove(self, id: str, *args: Any, **kwargs: Any) -> None:
-        """`remove` in a worker thread."""
+        """`remove` in a worker thread.
+
+        Parameters
+        ----------
+        id, *args, **kwargs
+            As of `remove`.
+        """
         await _in_a_thread(self.remove, id, *args, **kwargs)

@@ -60,10 +60,28 @@ def watch(path: str | os.PathLike[str], interval: float = 0.5) -> Iterator[Event
     interval : float, default 0.5
         Seconds between two looks.
 
+    Yields
+    ------
+    Event or None
+
     Raises
     ------
     ValueError
         For a file that is no live store.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from poincare_memory import Memory
+    >>> from poincare_memory.store.watching import watch
+    >>> path = os.path.join(tempfile.mkdtemp(), "memory.db")
+    >>> with Memory.open(path) as mem:
+    ...     events = watch(path)
+    ...     _ = next(events)  # from now on
+    ...     _ = mem.add("green tea", id="tea")
+    ...     next(events)
+    ...     events.close()
+    Event(kind='added', id='tea', text='green tea', parent=None)
     """
     file = Path(os.path.realpath(path))
     following: _Following | None = _Following(file)

@@ -101,6 +101,22 @@ def optional_iso(micros: int) -> str | None:
 def to_utc(t: datetime) -> datetime:
     """``t`` in UTC; a naive datetime is taken as UTC.
 
+    Parameters
+    ----------
+    t : datetime
+
+    Returns
+    -------
+    datetime
+        The same instant, aware.
+
+    Raises
+    ------
+    TypeError
+        If ``t`` is not a datetime.
+    ValueError
+        If it is outside the years 1 to 9999 once expressed in UTC.
+
     Examples
     --------
     >>> to_utc(datetime(2026, 1, 1)).isoformat()
@@ -112,7 +128,17 @@ def to_utc(t: datetime) -> datetime:
 
 
 def utcnow() -> datetime:
-    """The current time, aware, in UTC."""
+    """The current time, aware, in UTC.
+
+    Returns
+    -------
+    datetime
+
+    Examples
+    --------
+    >>> utcnow().utcoffset()
+    datetime.timedelta(0)
+    """
     return datetime.now(timezone.utc)
 
 

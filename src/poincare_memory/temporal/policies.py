@@ -77,6 +77,10 @@ class DecayPolicy(Protocol):
             The moment asked about.
         times, access_counts, valid_from, valid_until : lists of one length
             One entry for each memory; a bound that is None is open.
+
+        Returns
+        -------
+        array of shape (n,)
         """
         ...
 
@@ -99,7 +103,19 @@ class NoDecay:
         valid_from: Sequence[datetime | None],
         valid_until: Sequence[datetime | None],
     ) -> FloatArray:
-        """Ones."""
+        """Ones.
+
+        Parameters
+        ----------
+        now : datetime
+        times, access_counts, valid_from, valid_until : sequences of one length
+            Not read, but for their length.
+
+        Returns
+        -------
+        float64 array of shape (n,)
+            Ones.
+        """
         return np.ones(len(times))
 
 
@@ -131,7 +147,22 @@ class HalfLife:
         valid_from: Sequence[datetime | None],
         valid_until: Sequence[datetime | None],
     ) -> FloatArray:
-        """Weights by age; only ``times`` is read."""
+        """Weights by age; only ``times`` is read.
+
+        Parameters
+        ----------
+        now : datetime
+            The moment asked about; naive ones are UTC, here and below.
+        times : sequence of datetime
+            When each memory was formed.
+        access_counts, valid_from, valid_until : sequences of the same length
+            Not read.
+
+        Returns
+        -------
+        float64 array of shape (n,)
+            From MIN_WEIGHT to 1.
+        """
         rows = [(_kernels.DECAY_HALF_LIFE, self.hours, 0.0)]
         return factor_weights(rows, now, times, access_counts, valid_from, valid_until)
 
@@ -172,7 +203,24 @@ class Ebbinghaus:
         valid_from: Sequence[datetime | None],
         valid_until: Sequence[datetime | None],
     ) -> FloatArray:
-        """Weights by age and accesses; the bounds are not read."""
+        """Weights by age and accesses; the bounds are not read.
+
+        Parameters
+        ----------
+        now : datetime
+            The moment asked about; naive ones are UTC, here and below.
+        times : sequence of datetime
+            When each memory was formed.
+        access_counts : sequence of int
+            How often a search has returned it.
+        valid_from, valid_until : sequences of the same length
+            Not read.
+
+        Returns
+        -------
+        float64 array of shape (n,)
+            From MIN_WEIGHT to 1.
+        """
         rows = [(_kernels.DECAY_EBBINGHAUS, self.stability_hours, self.boost_per_access)]
         return factor_weights(rows, now, times, access_counts, valid_from, valid_until)
 
@@ -210,7 +258,22 @@ class ValidityWindow:
         valid_from: Sequence[datetime | None],
         valid_until: Sequence[datetime | None],
     ) -> FloatArray:
-        """Weights by the bounds; times and accesses are not read."""
+        """Weights by the bounds; times and accesses are not read.
+
+        Parameters
+        ----------
+        now : datetime
+            The moment asked about; naive ones are UTC, here and below.
+        times, access_counts : sequences of one length
+            Not read.
+        valid_from, valid_until : sequences of datetime or None
+            Bounds of validity, both included; None is open.
+
+        Returns
+        -------
+        float64 array of shape (n,)
+            1 or ``outside_weight``.
+        """
         rows = [(_kernels.DECAY_VALIDITY, self.outside_weight, 0.0)]
         return factor_weights(rows, now, times, access_counts, valid_from, valid_until)
 
@@ -250,7 +313,25 @@ class Product:
         valid_from: Sequence[datetime | None],
         valid_until: Sequence[datetime | None],
     ) -> FloatArray:
-        """Products of the weights of every policy, at least MIN_WEIGHT."""
+        """Products of the weights of every policy, at least MIN_WEIGHT.
+
+        Parameters
+        ----------
+        now : datetime
+            The moment asked about; naive ones are UTC, here and below.
+        times, access_counts, valid_from, valid_until : sequences of one length
+            One entry for each memory, as for every policy.
+
+        Returns
+        -------
+        float64 array of shape (n,)
+            From MIN_WEIGHT to 1.
+
+        Raises
+        ------
+        ValueError
+            If a policy of your own returns anything but n finite weights.
+        """
         rows = []
         custom = []
         for factor in factors_of(self):
@@ -271,6 +352,10 @@ class Product:
 def generative_agents_recency() -> HalfLife:
     """The 0.995 ** hours recency of Generative Agents (Park et al. 2023), as a half-life of 138.3 hours.
 
+    Returns
+    -------
+    HalfLife
+
     Examples
     --------
     >>> round(generative_agents_recency().hours, 1)
@@ -281,6 +366,16 @@ def generative_agents_recency() -> HalfLife:
 
 def ages_hours(now: datetime, times: Sequence[datetime]) -> FloatArray:
     """Hours from each of ``times`` to ``now``; negative for the future.
+
+    Parameters
+    ----------
+    now : datetime
+    times : sequence of datetime
+        Naive ones are UTC.
+
+    Returns
+    -------
+    float64 array of shape (n,)
 
     Examples
     --------

@@ -27,10 +27,24 @@ def structural_coordinates(memory: Memory) -> FloatArray:
     Every memory lies at its own depth (``2 artanh |xy|``); leaves are evenly spaced, and a parent is in the
     middle of its leaves. One tree fills the right half of the disk, several share the circle.
 
+    Parameters
+    ----------
+    memory : Memory
+        What to lay out.
+
     Returns
     -------
     ndarray, shape (n, 2)
         One row a memory, in order of insertion.
+
+    Examples
+    --------
+    >>> from poincare_memory import Memory
+    >>> from poincare_memory.viz import structural_coordinates
+    >>> mem = Memory()
+    >>> tea = mem.add("green tea", parent=mem.add("Drinks"))
+    >>> structural_coordinates(mem).round(4).tolist()
+    [[0.4621, 0.0], [0.6351, 0.0]]
     """
     return take_snapshot(memory, layout="structural").coordinates
 
@@ -57,6 +71,16 @@ def to_dict(memory: Memory, at_time: datetime | None = None, layout: str = "auto
     ------
     ValueError
         If ``layout`` is none of the three.
+
+    Examples
+    --------
+    >>> from poincare_memory import Memory
+    >>> from poincare_memory.viz import to_dict
+    >>> mem = Memory()
+    >>> tea = mem.add("green tea", id="tea", parent=mem.add("Drinks", id="drinks"))
+    >>> data = to_dict(mem)
+    >>> data["config"]["count"], data["edges"]
+    (2, [{'source': 'drinks', 'target': 'tea'}])
     """
     snapshot = take_snapshot(memory, at_time, layout)
     table = columns(snapshot) | {"meta": copy.deepcopy(snapshot.metas)}
@@ -73,10 +97,29 @@ def to_networkx(memory: Memory) -> networkx.DiGraph[str]:
 
     Nodes are ids; their attributes are those of :func:`to_dict`.
 
+    Parameters
+    ----------
+    memory : Memory
+        What to export.
+
+    Returns
+    -------
+    networkx.DiGraph
+
     Raises
     ------
     ImportError
         Without networkx: ``pip install "poincare-memory[viz]"``.
+
+    Examples
+    --------
+    >>> from poincare_memory import Memory
+    >>> from poincare_memory.viz import to_networkx
+    >>> mem = Memory()
+    >>> tea = mem.add("green tea", id="tea", parent=mem.add("Drinks", id="drinks"))
+    >>> graph = to_networkx(mem)
+    >>> list(graph.edges), graph.nodes["tea"]["level"]
+    ([('drinks', 'tea')], 1)
     """
     try:
         import networkx

@@ -73,6 +73,15 @@ def render_html(
         If ``layout`` is none of the three, or ``limit`` is below 1.
     TypeError
         If ``query`` is neither text nor results.
+
+    Examples
+    --------
+    >>> from poincare_memory import Memory
+    >>> from poincare_memory.viz import render_html
+    >>> mem = Memory()
+    >>> tea = mem.add("green tea")
+    >>> render_html(mem, title="Drinks").startswith("<!doctype html>")
+    True
     """
     most = integer("limit", limit, least=1)
     snapshot = take_snapshot(memory, at_time, layout)

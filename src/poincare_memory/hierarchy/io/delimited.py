@@ -46,6 +46,11 @@ def read_edges(
     max_bytes : int, default 2**30
         Larger files, unpacked, are refused.
 
+    Returns
+    -------
+    Taxonomy
+        Nodes are the cells' texts, stripped; edges in the order of the file.
+
     Raises
     ------
     ValueError

@@ -24,6 +24,11 @@ def from_networkx(graph: networkx.DiGraph[Any], text: str | None = "label") -> T
     text : str or None, default "label"
         Attribute of the nodes that says what they are called.
 
+    Returns
+    -------
+    Taxonomy
+        Nodes are those of the graph.
+
     Raises
     ------
     ValueError

@@ -54,6 +54,17 @@ def read_skos(
         Without rdflib: ``pip install "poincare-memory[rdf]"``.
     ValueError
         Naming the file, for what cannot be parsed, or XML that declares entities (nothing is ever expanded or fetched).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("pets.ttl").write_text('''
+    ... @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+    ... @prefix : <http://example.org/> .
+    ... :dog a skos:Concept ; skos:prefLabel "dog"@en ; skos:broader :animal .
+    ... ''')
+    >>> read_skos("pets.ttl").edges
+    [('http://example.org/animal', 'http://example.org/dog')]
     """
     graph = _graph(path, format, max_bytes)
     edges = {(parent, child) for child, parent in _pairs(graph, _SKOS + "broader")}
@@ -83,6 +94,15 @@ def read_owl(
     ------
     ImportError, ValueError
         As :func:`read_skos`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("pets.nt").write_text(
+    ...     "<http://e.org/Dog> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <http://e.org/Animal> ."
+    ... )
+    >>> read_owl("pets.nt").edges
+    [('http://e.org/Animal', 'http://e.org/Dog')]
     """
     graph = _graph(path, format, max_bytes)
     out = {_OWL + "Thing", _OWL + "Nothing", *_deprecated(graph)}

@@ -48,6 +48,15 @@ class Taxonomy(Generic[N]):
     def below(self, root: N) -> Taxonomy[N]:
         """``root`` and all its descendants.
 
+        Parameters
+        ----------
+        root : node
+
+        Returns
+        -------
+        Taxonomy
+            Its edges and texts, in the same order; an edge from outside the branch is left out.
+
         Raises
         ------
         KeyError
@@ -67,9 +76,34 @@ class Taxonomy(Generic[N]):
         return Taxonomy(edges, {node: text for node, text in self.texts.items() if node in kept})
 
     def tree(self) -> list[tuple[N, N]]:
-        """The edges that are left when every node keeps its first parent; see :func:`tree_of_dag`."""
+        """The edges that are left when every node keeps its first parent; see :func:`tree_of_dag`.
+
+        Returns
+        -------
+        list of (parent, child)
+
+        Raises
+        ------
+        ValueError
+            If the edges contain a cycle.
+        """
         return tree_of_dag(self.edges)
 
     def closure(self) -> list[tuple[N, N]]:
-        """All (ancestor, descendant) pairs; see :func:`closure_of_dag`."""
+        """All (ancestor, descendant) pairs; see :func:`closure_of_dag`.
+
+        Returns
+        -------
+        list of (ancestor, descendant)
+
+        Raises
+        ------
+        ValueError
+            If the edges contain a cycle.
+
+        Examples
+        --------
+        >>> Taxonomy([("animal", "dog"), ("dog", "poodle")]).closure()
+        [('animal', 'dog'), ('animal', 'poodle'), ('dog', 'poodle')]
+        """
         return closure_of_dag(self.edges)

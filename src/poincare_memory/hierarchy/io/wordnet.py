@@ -52,6 +52,12 @@ def read_wordnet(
         If one of the two files is missing.
     ValueError
         Naming file and line, for what is none of WordNet's files.
+
+    Examples
+    --------
+    >>> taxonomy = read_wordnet("/usr/share/wordnet")  # doctest: +SKIP
+    >>> len(taxonomy.edges)  # doctest: +SKIP
+    84427
     """
     if pos not in _SUFFIXES:
         raise ValueError(f'pos: expected "n" or "v", got {pos!r}')
@@ -83,12 +89,23 @@ def from_nltk(pos: PartOfSpeech = "n", *, instances: bool = True) -> Taxonomy[st
     pos, instances
         As of :func:`read_wordnet`.
 
+    Returns
+    -------
+    Taxonomy
+        As of :func:`read_wordnet`, in the order of the corpus.
+
     Raises
     ------
     ImportError
         Without nltk: ``pip install "poincare-memory[wordnet]"``.
     LookupError
         From NLTK, where the corpus is not there.
+
+    Examples
+    --------
+    >>> taxonomy = from_nltk()  # doctest: +SKIP
+    >>> taxonomy.texts["dog.n.01"][:31]  # doctest: +SKIP
+    'dog, domestic dog, Canis famili'
     """
     if pos not in _SUFFIXES:
         raise ValueError(f'pos: expected "n" or "v", got {pos!r}')

@@ -26,7 +26,8 @@ class Facade:
 
     @classmethod
     def _of(cls, store: Store) -> Memory:
-        raise NotImplementedError
+        """A memory over a store. `Memory` says how: its parts come before it, and cannot."""
+        raise NotImplementedError(f"{cls.__name__} is a part of Memory, which makes memories")
 
     @property
     def _memory(self) -> Memory:
