@@ -20,6 +20,7 @@ add_library(core_math STATIC
   ${core_dir}/decay.cpp
   ${core_dir}/decimal.cpp
   ${core_dir}/digest.cpp
+  ${core_dir}/embeddings.cpp
   ${core_dir}/hashing.cpp
   ${core_dir}/instants.cpp
   ${core_dir}/layout_quality.cpp

@@ -91,6 +91,7 @@ store.changes
 store.arrays
 store.filtered_fields
 store.filtered_keys
+store.embeddings
 store.tree_links
 store.columns
 store.coded

@@ -71,6 +71,46 @@ class Searching:
         self.memory.search("word3 word77", mode="subtree", root="1", touch=False)
 
 
+ROOM = """
+import gc, sys
+import numpy as np
+import poincare_memory as pm
+
+class Random:
+    dim = 384
+    def __init__(self, dtype):
+        self.rng, self.dtype = np.random.default_rng(0), np.dtype(dtype)
+    def embed(self, texts):
+        return self.rng.standard_normal((len(texts), self.dim), dtype=self.dtype)
+
+def resident():
+    gc.collect()
+    lines = open("/proc/self/status").read().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith("RssAnon")).split()[1])
+
+memory, count = pm.Memory(embedder=Random(sys.argv[1])), int(sys.argv[2])
+memory.add("first")
+memory.search("a query", touch=False)
+before = resident()
+memory.add_many({"id": f"m{i}", "text": f"short text {i}", "parent": f"m{i // 8}" if i else None} for i in range(count))
+memory.search("a query", touch=False)
+print((resident() - before) / count)
+"""
+
+
+class Room:
+    """Anonymous resident memory, in a process of its own; Linux."""
+
+    params = ("float32", "float64")
+    param_names = ("dtype",)
+
+    def track_bytes_a_memory(self, dtype: str) -> float:
+        command = [sys.executable, "-c", ROOM, dtype, "50000"]
+        return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+    track_bytes_a_memory.unit = "bytes"  # type: ignore[attr-defined]
+
+
 class Files:
     params = (1_000, 10_000)
     param_names = ("memories",)

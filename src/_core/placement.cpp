@@ -189,8 +189,8 @@ double radius_below(const PlacementColumns<T>& columns, std::size_t row, std::in
 }
 
 template <typename T>
-void place_row(const PlacementColumns<T>& columns, std::size_t row, const PlacementRule& rule,
-               Placer& placer) {
+void place_row(const PlacementColumns<T>& columns, std::size_t row, const T* embedding,
+               const PlacementRule& rule, Placer& placer) {
     const std::size_t dim = columns.dim;
     double* direction = columns.direction + row * dim;
     const bool learnt = columns.learnt != nullptr && columns.learnt[row] == kLearnt;
@@ -200,7 +200,7 @@ void place_row(const PlacementColumns<T>& columns, std::size_t row, const Placem
     columns.radius[row] = radius;
     columns.directed[row] = 1;
 
-    const double* x = widened(columns.embedding + row * dim, dim, direction);
+    const double* x = widened(embedding, dim, direction);
     double squared = dot(x, x, dim);
     if (!(squared > kSafeSquareLow && squared < kSafeSquareHigh)) {
         std::copy(x, x + dim, direction);
@@ -245,9 +245,9 @@ void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, st
         end = total;
         total += count;
     }
-    std::vector<std::int32_t> by_level(n);
+    std::vector<std::size_t> by_level(n);  // positions in `rows`
     for (std::size_t i = 0; i < n; ++i)
-        by_level[ends[static_cast<std::size_t>(columns.level[rows[i]] - shallowest)]++] = rows[i];
+        by_level[ends[static_cast<std::size_t>(columns.level[rows[i]] - shallowest)]++] = i;
 
     InterruptPoll poll;
     const std::size_t block = kUninterrupted / columns.dim + 1;
@@ -259,7 +259,9 @@ void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, st
                 Placer placer(rule, columns.dim);
                 for (std::size_t i = first; i < last; ++i) {
                     if ((i - first) % block == 0) poll();
-                    place_row(columns, static_cast<std::size_t>(by_level[begin + i]), rule, placer);
+                    const std::size_t at = by_level[begin + i];
+                    place_row(columns, static_cast<std::size_t>(rows[at]),
+                              columns.embedding + at * columns.dim, rule, placer);
                 }
             });
         begin = end;

@@ -15,7 +15,8 @@ struct PlacementRule {
     double cone_k = 0;
 };
 
-// Columns of a store; a row a memory, a vector of `dim` numbers a row in the first three.
+// Columns of a store, a row a memory; `embedding` has a row for each of those that are placed, in their
+// order.
 template <typename T>
 struct PlacementColumns {
     const T* embedding = nullptr;

@@ -34,6 +34,8 @@ def place_rows(const placed_float[:, ::1] embedding, double[:, ::1] direction, d
     cdef size_t n = <size_t>rows.shape[0]
     cdef PlacementRule rule
     cdef PlacementColumns[placed_float] columns
+    if embedding.shape[0] != rows.shape[0]:
+        raise ValueError(f"embedding: expected a row for each of {n} rows, got {embedding.shape[0]}")
     if n == 0:
         return
     rule.base_depth = base_depth

@@ -56,7 +56,7 @@ def assert_same_vectors(one: Memory, other: Memory) -> None:
     rows = columns.live_rows()
     if len(rows):
         fresh = HashingEmbedder(dim=DIM).embed([columns.texts[row] for row in rows])
-        np.testing.assert_allclose(columns.embedding[rows], fresh, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(columns.embeddings(rows), fresh, rtol=0, atol=1e-6)
 
 
 def draw_operation(draw: random.Random, ids: list[str], serial: int) -> Operation:

@@ -64,7 +64,9 @@ def test_one_at_a_time_leaves_what_a_batch_leaves(made: list[Any]) -> None:
         second.ids, second.texts, second.metas, second.row_of
     )  # fmt: skip
     used = slice(0, first.high_water)
-    for name in (*SCALARS, "embedding", "direction"):
+    rows = np.arange(first.high_water, dtype=np.int32)
+    np.testing.assert_array_equal(first.embeddings(rows), second.embeddings(rows))
+    for name in (*SCALARS, "direction"):
         np.testing.assert_array_equal(getattr(first, name)[used], getattr(second, name)[used], name)
     assert first.live_rows().tolist() == second.live_rows().tolist()
     assert first.n == second.n and first.dense() == second.dense()

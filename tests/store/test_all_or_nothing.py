@@ -65,7 +65,7 @@ def state(mem: Memory) -> Any:
         mem.table(at_time=NOW),
         mem.tree(),
         mem.points.tolist(),
-        columns.embedding[live].tolist(),
+        columns.embeddings(live).tolist(),
         [repr(record) for record in mem],
     )
 

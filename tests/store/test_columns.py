@@ -96,15 +96,15 @@ def test_float32_embeddings_stay_float32_until_a_float64_one_comes() -> None:
     embedder = Changing()
     mem = Memory(embedder)
     mem.add("a", id="a")
-    assert mem._store.columns.embedding.dtype == np.float32
+    assert mem._store.columns.embedding_dtype == np.float32
     embedder.dtype = np.float64
     mem.add("b", id="b")
-    column = mem._store.columns.embedding
-    assert column.dtype == np.float64
-    assert column[:2].tolist() == [[float(np.float32(1 / 3))] * 2, [1 / 3] * 2]
+    columns = mem._store.columns
+    assert columns.embedding_dtype == np.float64
+    assert columns.embeddings(columns.live_rows()).tolist() == [[float(np.float32(1 / 3))] * 2, [1 / 3] * 2]
     embedder.dtype = np.float32
     mem.add("c", id="c")
-    assert mem._store.columns.embedding.dtype == np.float64
+    assert mem._store.columns.embedding_dtype == np.float64
 
 
 def test_a_batch_is_kept_as_it_was_returned() -> None:
@@ -112,7 +112,7 @@ def test_a_batch_is_kept_as_it_was_returned() -> None:
     mem = Memory(TableEmbedder({str(i): vector for i, vector in enumerate(vectors)}))
     mem.add_many({"text": str(i), "id": str(i)} for i in range(3))
     mem.add_many({"text": str(i), "id": str(i)} for i in range(3, 5))
-    assert np.array_equal(mem._store.columns.embedding[:5], vectors)
+    assert np.array_equal(mem._store.columns.embeddings(np.arange(5, dtype=np.int32)), vectors)
 
 
 def test_an_emptied_memory_starts_over() -> None:

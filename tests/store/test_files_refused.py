@@ -196,7 +196,8 @@ def outcome(text):
         memory = Memory.from_json(text, clock=lambda: NOW)
     except ValueError as error:
         return str(error)
-    return contents(memory), memory.points.tolist(), memory._store.columns.embedding.tolist()
+    columns = memory._store.columns
+    return contents(memory), memory.points.tolist(), columns.embeddings(columns.live_rows()).tolist()
 
 
 OWN = filled(9).to_json()

@@ -128,6 +128,25 @@ def place_rows(
     threads: int = 0,
     learnt: npt.NDArray[np.uint8] | None = None,
 ) -> None: ...
+def fold_embeddings(
+    embedding: npt.NDArray[np.float32],
+    direction: _Float64Array,
+    parent: npt.NDArray[np.int32],
+    own: _Float64Array,
+    above: _Float64Array,
+    rows: npt.NDArray[np.int32],
+    kept: npt.NDArray[np.uint8],
+    threads: int = 0,
+) -> int: ...
+def unfold_embeddings(
+    direction: _Float64Array,
+    parent: npt.NDArray[np.int32],
+    own: _Float64Array,
+    above: _Float64Array,
+    rows: npt.NDArray[np.int32],
+    out: npt.NDArray[np.float32],
+    threads: int = 0,
+) -> None: ...
 def points_of_rows(
     direction: _Float64Array,
     radius: _Float64Array,

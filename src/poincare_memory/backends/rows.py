@@ -147,7 +147,6 @@ def load(memory: Memory, rows: Sequence[Row], *, linked: bool) -> None:
         embeddings = np.stack([row.embedding for row in rows])
         columns.reserve(len(rows), embeddings.dtype)
         at = columns.allocate(len(rows))
-        columns.set_embeddings(at, embeddings)
         columns.set_objects(
             at, [row.id for row in rows], [row.text for row in rows], [row.meta for row in rows]
         )
@@ -162,6 +161,7 @@ def load(memory: Memory, rows: Sequence[Row], *, linked: bool) -> None:
         columns.directed[at] = columns.direction[at].any(axis=1)
         columns.radius[at] = [row.radius for row in rows]
         columns.level[at] = [row.level for row in rows]
+        columns.set_embeddings(at, embeddings)
         columns.moved(at)
 
 
@@ -183,7 +183,7 @@ def rows_of(memory: Memory) -> list[Row]:
                 int(columns.level[at]),
                 float(columns.radius[at]),
                 columns.direction[at].copy() * columns.directed[at],
-                columns.embedding[at].copy(),
+                columns.embeddings(np.array([at], np.int32))[0],
                 int(columns.t[at]),
                 int(columns.valid_from[at]),
                 int(columns.valid_until[at]),

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from .._core import _kernels
 from ..embed.specs import embedder_spec
 from ..temporal.specs import policy_spec
-from .arrays import span_of
 from .metadata import copy_metadata
 from .placement import LEARNT
 from .state import FORMAT_VERSION, Store
@@ -125,13 +124,15 @@ class _Vectors:
         self._sqrt_c = sqrt_c
         self._version = columns.structure_version
         # Growing columns are replaced: what others add never shows in these.
-        self._direction, self._radius, self._embedding = columns.direction, columns.radius, columns.embedding
+        self._direction, self._radius = columns.direction, columns.radius
+        self._embeddings: NDArray[Any] | None = None
 
     def copy(self) -> None:
         """Be free of what changes later; under the read lock."""
         rows = self._rows
+        assert self._columns is not None
         self._direction, self._radius = self._direction[rows], self._radius[rows]
-        self._embedding = self._embedding[rows]
+        self._embeddings = self._columns.embeddings(rows)
         self._rows, self._columns = np.arange(len(rows), dtype=np.int32), None
 
     def __iter__(self) -> Iterator[Block]:
@@ -145,11 +146,16 @@ class _Vectors:
                 block = self._block(rows)
             yield block
 
+    def _embeddings_of(self, rows: Rows) -> NDArray[Any]:
+        if self._columns is not None:
+            return self._columns.embeddings(rows)
+        assert self._embeddings is not None
+        return self._embeddings[rows]
+
     def _block(self, rows: Rows) -> Block:
         points = np.empty((len(rows), self._direction.shape[1]))
         _kernels.points_of_rows(self._direction, self._radius, rows, self._sqrt_c, points, 1)
-        span = span_of(rows)
-        return points, self._embedding[rows if span is None else span].astype(np.float64)
+        return points, self._embeddings_of(rows).astype(np.float64, copy=False)
 
     def _check_unchanged(self, columns: Columns) -> None:
         if columns.structure_version == self._version:

@@ -32,6 +32,8 @@ SCALARS: dict[str, tuple[Any, Any]] = {
     "order": (np.int64, -1),
     "attached": (np.int64, -1),
     "changed_at": (np.int64, 0),
+    "own": (np.float64, 0.0),
+    "above": (np.float64, 0.0),
     "directed": (np.uint8, 0),
     "pinned": (np.uint8, 0),
     "learnt": (np.uint8, 0),
@@ -79,9 +81,6 @@ class Arrays:
         Rows below it have been used; a freed one has ``order == -1``.
     direction : (capacity, dim) float64
         Unit directions; a zero row where `directed` is 0.
-    embedding : (capacity, dim) float32 or float64
-        As the embedder returned them, at least `high_water` rows. The first batch fixes the type; a float64
-        one promotes the column.
     radius : (capacity,) float64
         Hyperbolic depth, computed from the level unless `learnt`.
     level : (capacity,) int32
@@ -127,7 +126,6 @@ class Arrays:
     directed: NDArray[np.uint8]
     learnt: NDArray[np.uint8]
     direction: NDArray[np.float64]
-    embedding: NDArray[Any]
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
@@ -137,7 +135,6 @@ class Arrays:
             setattr(self, name, np.full(0, blank, dtype))
         for name, dtype in VECTORS.items():  # no row yet: a file may declare any dimension
             setattr(self, name, np.zeros((0, dim), dtype))
-        self.embedding = np.zeros((0, dim), np.float32)
 
     @property
     def capacity(self) -> int:
@@ -148,11 +145,9 @@ class Arrays:
         """Fields of one number a row that are part of what a memory is."""
         return [name for name in SCALARS if name != "changed_at"]
 
-    def reserve(self, count: int, embedding_dtype: Any = None) -> None:
-        """Make room for `count` more memories, so that nothing after it can run out of memory half-way."""
+    def reserve(self, count: int) -> None:
+        """Make room for `count` more memories."""
         self._grow(self.high_water + max(0, count - len(self._free_rows)))
-        if embedding_dtype is not None:
-            self._grow_embedding(embedding_dtype)
 
     def rounded(self, rows: Rows) -> NDArray[np.float32]:
         """Directions of these rows in float32."""
@@ -163,18 +158,6 @@ class Arrays:
         self.dim = dim
         for name, dtype in VECTORS.items():
             setattr(self, name, np.zeros((self.capacity, dim), dtype))
-        self.embedding = np.zeros((self.capacity, dim), np.float32)
-
-    def _grow_embedding(self, dtype: Any) -> None:
-        column = self.embedding
-        if self.high_water == 0:
-            self.embedding = np.empty((0, self.dim), dtype)  # the first batch makes the column
-            return
-        if column.dtype == dtype and len(column) >= self.capacity:
-            return
-        wider = np.promote_types(column.dtype, dtype)
-        if wider != column.dtype or len(column) < self.capacity:
-            self.embedding = self._grown_matrix(column, wider, self.capacity)
 
     def _grow(self, needed: int) -> None:
         if needed <= self.capacity:
@@ -196,17 +179,3 @@ class Arrays:
         grown = np.empty((capacity, self.dim), dtype)
         grown[: min(self.high_water, len(old))] = old[: self.high_water]
         return grown
-
-    def set_embeddings(self, rows: Rows, embeddings: NDArray[Any]) -> None:
-        """Keep what the embedder returned, (len(rows), dim) float32 or float64; after `reserve`.
-
-        The first batch of a store becomes the column itself, where it owns its memory.
-        """
-        if len(self.embedding) == 0:
-            owned = embeddings.flags.owndata and embeddings.flags.writeable
-            self.embedding = embeddings if owned else embeddings.copy()
-        elif len(rows) == 1:
-            self.embedding[int(rows[0])] = embeddings[0]
-        else:
-            span = span_of(rows)
-            self.embedding[rows if span is None else span] = embeddings

@@ -228,6 +228,7 @@ class Columns(TreeLinks):
             self.ids[row] = self.texts[row] = self.metas[row] = None
         if not keep_free:
             self._free_rows.extend(rows.tolist())
+        self._drop_embeddings(rows)
         at = int(rows[0]) if len(rows) == 1 else rows  # a scalar store is several times cheaper
         for name, (_, blank) in SCALARS.items():
             getattr(self, name)[at] = blank
@@ -248,7 +249,7 @@ class Columns(TreeLinks):
 
     def start_over(self) -> None:
         """Give back what no memory uses any more; only when there is none."""
-        self.embedding = np.empty((0, self.dim), np.float32)
+        self._forget_embeddings(np.float32)
         self.high_water = 0
         self._free_rows.clear()
         self.ids.clear()
@@ -267,9 +268,11 @@ class Columns(TreeLinks):
         now = np.full(self.high_water + 1, -1, np.int32)  # the last place is that of "no row"
         now[rows] = np.arange(n, dtype=np.int32)
         packed: dict[str, Any] = {}
-        for name in (*SCALARS, *VECTORS, "embedding"):
+        for name in (*SCALARS, *VECTORS):
             column = getattr(self, name)[rows]
             packed[name] = now[column] if name in LINKS else column
+        packed["_written"] = None if self._written is None else self._written[rows]
+        packed["_held"] = {int(now[row]): embedding for row, embedding in self._held.items()}
         places = rows.tolist()
         for name in ("ids", "texts", "metas"):
             values = getattr(self, name)
@@ -345,6 +348,8 @@ class Columns(TreeLinks):
         """Say, under the write lock, that these fields of these rows are about to change."""
         if self._filtered is not None and "meta" in names:
             self._filtered.changed(rows)
+        if "parent" in names:
+            self.hold_embeddings(rows)
         if self.undo is not None:
             aged = ("aged_from",) if "t" in names or "pinned" in names else ()
             self.undo.keep(rows, (*names, *aged))
@@ -458,8 +463,11 @@ class Columns(TreeLinks):
             if k not in ("lock", "undo", "file", "_records", "_meta_guard", "_filtered", "_journal")
         }
         used = self.high_water
-        for name in (*SCALARS, *VECTORS, "embedding"):
+        for name in (*SCALARS, *VECTORS):
             state[name] = state[name][: max(used, LEAST_CAPACITY)].copy()
+        if self._written is not None:
+            state["_written"] = self._written[:used].copy()
+        state["_held"] = dict(self._held)
         for name in ("ids", "texts", "metas", "_free_rows"):
             state[name] = list(state[name])
 

@@ -377,7 +377,10 @@ class _Examiner:
         again = sorted({*vectors.to_place, *vectors.to_embed})
         rows = np.array([columns.row_of[ids[i]] for i in again], np.int32)
         if len(rows):
+            live = columns.live_rows()
+            columns.hold_embeddings(live)  # those of children, whose parents move
             place(store, np.ascontiguousarray(rows[np.argsort(columns.level[rows], kind="stable")]))
+            columns.settle_embeddings(live)
         if self._versions and self._version_vectors is not None:
             self._mend_versions(store, self._versions, self._version_vectors)
         return store

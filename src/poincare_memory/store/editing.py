@@ -140,8 +140,8 @@ def _commit_inside(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list
     rows: Rows = np.empty(0, np.int32)
     try:
         rows = columns.allocate(len(ids))
-        _fill(columns, rows, ids, batch, embeddings)
-        place(store, rows)
+        _fill(columns, rows, ids, batch)
+        place(store, rows, embeddings)
     except BaseException:  # a KeyboardInterrupt too
         if columns.undo is None:
             columns.discard(rows)
@@ -164,7 +164,6 @@ def _commit_alone(store: Store, batch: Batch, embeddings: NDArray[Any]) -> str:
     rows = columns.append(id, batch.texts[0], batch.metas[0])
     try:
         row = rows.item()
-        columns.set_embeddings(rows, embeddings)
         columns.t[row] = columns.aged_from[row] = batch.t
         columns.recorded_at[row] = batch.recorded_at
         columns.valid_from[row], columns.valid_until[row] = batch.valid_from, batch.valid_until
@@ -172,7 +171,7 @@ def _commit_alone(store: Store, batch: Batch, embeddings: NDArray[Any]) -> str:
             columns.pinned[row], columns.aged_from[row] = 1, LATEST
         if above >= 0:
             columns.attach_new(row, above)
-        place(store, rows)
+        place(store, rows, embeddings)
     except BaseException:  # a KeyboardInterrupt too
         if columns.undo is None:
             columns.discard(rows)
@@ -218,8 +217,7 @@ def _check_parents_are_there(columns: Columns, batch: Batch, ids: list[str]) -> 
         raise unknown_parent(missing.pop())
 
 
-def _fill(columns: Columns, rows: Rows, ids: list[str], batch: Batch, embeddings: NDArray[Any]) -> None:
-    columns.set_embeddings(rows, embeddings)
+def _fill(columns: Columns, rows: Rows, ids: list[str], batch: Batch) -> None:
     columns.set_objects(rows, ids, batch.texts, batch.metas)
     at = slice(int(rows[0]), int(rows[0]) + 1) if len(ids) == 1 else rows
     columns.t[at] = batch.t
@@ -303,7 +301,7 @@ def change(
     if embeddings is not None and text != columns.texts[row]:
         columns.reserve(0, embeddings.dtype)
         columns.before(rows, "text", "embedding")
-        columns.set_embeddings(rows, embeddings)
+        columns.hold_embeddings(rows, embeddings)
         columns.texts[row] = text
         _replace(store, row)
     columns.before(rows, *times)

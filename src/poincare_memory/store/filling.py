@@ -75,7 +75,7 @@ def store_of(
 
 def fill(store: Store, archive: Archive, where: str) -> None:
     """Put the records of an archive into an empty store after checking every value of them."""
-    rows = _filled_vectors(store, archive, where)
+    rows, narrow = _filled_vectors(store, archive, where)
     records = CheckedRecords(archive.fields, where)
     parents = records.parents()
     levels = records.levels(parents)
@@ -102,15 +102,21 @@ def fill(store: Store, archive: Archive, where: str) -> None:
     by_age = np.argsort(attached, kind="stable")
     columns.attach(rows[by_age], np.where(parents < 0, -1, rows[parents]).astype(np.int32)[by_age])
     set_learned_depths(store, rows, depths)
+    for block, embeddings in narrow:
+        columns.set_embeddings(rows[block], embeddings)
 
 
-def _filled_vectors(store: Store, archive: Archive, where: str) -> Rows:
-    """Rows of an empty store with the embeddings and directions of an archive in them.
+def _filled_vectors(
+    store: Store, archive: Archive, where: str
+) -> tuple[Rows, list[tuple[slice, NDArray[Any]]]]:
+    """Rows of an empty store with the vectors of an archive in them, but for those embeddings that come second: they
+    can be set once all parents have their places.
 
     Nothing is allocated for all records before the first of them was seen to have vectors of that length.
     """
     columns, names = store.columns, RecordNames(archive.fields["id"], where)
     rows: Rows = np.empty(0, np.int32)
+    narrow: list[tuple[slice, NDArray[Any]]] = []
     filled = 0
     for points, embeddings in archive.vectors:
         has_length = check_vectors(points, embeddings, names, store, filled)
@@ -118,16 +124,21 @@ def _filled_vectors(store: Store, archive: Archive, where: str) -> Rows:
             if archive.positions is not None:  # a live store: room that is not touched takes no memory
                 columns.reserve(archive.count + archive.count // 2)
             rows = columns.allocate(archive.count)
-        wide = filled and columns.embedding.dtype == np.float64  # by a block before: then all of them are
+        wide = filled and columns.embedding_dtype == np.float64  # by a block before: then all of them are
         kept = embeddings if wide else narrow_if_exact(embeddings)
+        if filled == 0:
+            columns.start_embeddings(kept.dtype)
         columns.reserve(0, kept.dtype)
         block = slice(filled, filled + len(points))
-        columns.embedding[block] = kept
+        if columns.folds:
+            narrow.append((block, kept))
+        else:
+            columns.set_embeddings(rows[block], kept)
         _set_directions(columns, block, points, embeddings, has_length)
         filled = block.stop
     if filled != archive.count or filled != len(archive.fields["id"]):
         raise ValueError(f"{where}: expected the vectors of {archive.count} records, got {filled}")
-    return rows
+    return rows, narrow
 
 
 def _set_directions(

@@ -38,16 +38,18 @@ def place_learned(store: Store, points: Mapping[str, ArrayLike | None] | Precise
         told = np.concatenate([rows, back])
         moving = columns.rows_below(told)
         columns.before(moving, *PLACE)
+        embeddings = columns.embeddings(moving)
         if columns.undo is not None:
             columns.undo.mark(told, EXTRA)
         columns.learnt[rows], columns.learnt[back] = LEARNT, 0
         columns.radius[rows] = radius
         columns.direction[rows] = direction
         columns.directed[rows] = radius > 0
-        blank = rows[~columns.embedding[rows].any(axis=1) & (columns.directed[rows] == 1)]
-        columns.before(blank, "embedding")
-        keep_directions(columns, rows)
-        place(store, moving)
+        placed = np.flatnonzero(np.isin(moving, rows))
+        kept = embeddings[placed]
+        columns.before(keep_directions(columns, moving[placed], kept), "embedding")
+        embeddings[placed] = kept
+        place(store, moving, embeddings)
         columns.moved(moving)
 
 

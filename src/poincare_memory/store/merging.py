@@ -132,6 +132,9 @@ class Plan:
         assert undo is not None
         moving = self._moving()
         rest = np.concatenate([self.rows[moving], np.array(self.left_behind, np.int32)])
+        mixed = self._mixed(rest)
+        undo.keep(mixed, ("embedding",), persist=False)
+        columns.hold_embeddings(mixed)
         undo.keep(rest, ("parent", "attached"))
         for row in rest.tolist():
             columns.detach(row)
@@ -141,6 +144,16 @@ class Plan:
         self._set_values(undo)
         self._attach(moving, rest, last)
         self._set_places(undo, rest)
+        columns.settle_embeddings(np.unique(np.concatenate([mixed, self.rows])).astype(np.int32))
+
+    def _mixed(self, rest: Rows) -> Rows:
+        """Rows whose embeddings depend on what is about to change."""
+        if not self.columns.folds:
+            return np.empty(0, np.int32)
+        old = self.rows[~self.is_new]
+        below = [self.columns.children_rows(row) for row in old.tolist()]
+        rows = np.unique(np.concatenate([rest, old, *below])).astype(np.int32)
+        return np.ascontiguousarray(rows[~np.isin(rows, self.leaving)])
 
     def _moving(self) -> NDArray[np.intp]:
         """Positions of records that stay but get another parent or place among their siblings."""
@@ -264,13 +277,13 @@ class Plan:
         """Returns the rows of memories that were there and have another embedding now."""
         columns = self.columns
         new = np.flatnonzero(self.is_new)
-        if len(new) and len(columns.embedding) == 0:
-            columns.set_embeddings(self.rows[new], self.embeddings[new])
-        elif len(new):
-            columns.embedding[self.rows[new]] = self.embeddings[new]
+        if len(new):
+            columns.hold_embeddings(np.ascontiguousarray(self.rows[new]), self.embeddings[new])
         if len(old) == 0:
             return np.empty(0, np.int32)
-        differs = (columns.embedding[self.rows[old]] != self.found.embeddings[old]).any(axis=1)
+        differs = (
+            columns.embeddings(np.ascontiguousarray(self.rows[old])) != self.found.embeddings[old]
+        ).any(axis=1)
         changed = old[differs]
         rows: Rows = self.rows[changed]
         if len(rows) == 0:
@@ -278,7 +291,7 @@ class Plan:
         values = narrow_if_exact(self.found.embeddings[changed])
         columns.reserve(0, values.dtype)
         undo.keep(rows, ("embedding",))
-        columns.embedding[rows] = values
+        columns.hold_embeddings(rows, values)
         return rows
 
     def _set_levels(self, undo: UndoLog, tops: Rows) -> Rows:

@@ -174,7 +174,7 @@ def _present(store: Store, rows: Rows, versions: Found) -> Found:
     there = set(merged["id"])
     merged["parent"] = [parent if parent in there else None for parent in merged["parent"]]
     places = np.concatenate([points(columns, rows, store.ball.sqrt_c), versions.points])
-    embeddings = np.concatenate([columns.embedding[rows].astype(np.float64), versions.embeddings])
+    embeddings = np.concatenate([columns.embeddings(rows).astype(np.float64), versions.embeddings])
     return replace(
         versions,
         positions=[positions[i] for i in order.tolist()],

@@ -84,14 +84,14 @@ def _insert_born(connection: sqlite3.Connection, columns: Columns, undo: UndoLog
     fields = _with_places(columns, rows, fields_of(columns, rows))
     places = points(columns, rows, store.ball.sqrt_c)
     if len(rows) > 1:
-        sql.insert(connection, positions, fields, [(places, columns.embedding[rows])])
+        sql.insert(connection, positions, fields, [(places, columns.embeddings(rows))])
         return
     record = {column: fields[name][0] for name, column in sql.COLUMNS.items()}
     record |= {
         "pos": positions[0],
         "meta": sql.meta_text(record["meta"]),
         "point": sql.blob(places),
-        "embedding": sql.blob(columns.embedding[rows]),
+        "embedding": sql.blob(columns.embeddings(rows)),
     }
     sql.insert_one(connection, record, [fields[name][0] for name in EXTRAS])
 
@@ -113,7 +113,7 @@ def _update_changed(connection: sqlite3.Connection, columns: Columns, undo: Undo
         _expect(sql.update_points(connection, changed), len(rows))
     rows = _live_rows(columns, undo, False, EMBEDDING)
     if len(rows):
-        changed = zip(sql.blobs(columns.embedding[rows]), columns.order[rows].tolist(), strict=True)
+        changed = zip(sql.blobs(columns.embeddings(rows)), columns.order[rows].tolist(), strict=True)
         _expect(sql.update_embeddings(connection, changed), len(rows))
     rows = _live_rows(columns, undo, False, COUNTS)
     if len(rows):

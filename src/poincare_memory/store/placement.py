@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from .state import Store
 
 
-def place(store: Store, rows: Rows, threads: int = 0) -> None:
+def place(store: Store, rows: Rows, embeddings: NDArray[Any] | None = None, threads: int = 0) -> None:
     """Set level, radius and direction of rows, a parent before its children; under the write lock.
+
+    `embeddings` are kept as theirs; None: they have them already.
 
     A root lies in the direction of its embedding at ``base_depth``. The raw point of a child lies in the
     direction of its own embedding at its parent's depth + ``depth_step``; the child takes the direction of
@@ -28,8 +30,13 @@ def place(store: Store, rows: Rows, threads: int = 0) -> None:
     Bécigneul & Hofmann, ICML 2018). A learnt memory stays where it is; what is below it counts depth from there.
     """
     columns = store.columns
+    had = embeddings is None
+    if embeddings is None:
+        embeddings = columns.embeddings(rows)
+        if columns.folds and columns.undo is None:
+            columns.hold_embeddings(rows, embeddings)  # Ctrl-C may come before the last line
     _kernels.place_rows(
-        columns.embedding,
+        embeddings,
         columns.direction,
         columns.radius,
         columns.level,
@@ -45,6 +52,8 @@ def place(store: Store, rows: Rows, threads: int = 0) -> None:
         threads,
         columns.learnt,
     )
+    if columns.folds or not had:
+        columns.set_embeddings(rows, embeddings)
 
 
 def set_learned_depths(store: Store, rows: Rows, depths: NDArray[np.float64]) -> None:
@@ -69,14 +78,15 @@ def set_learned_depths(store: Store, rows: Rows, depths: NDArray[np.float64]) ->
         columns.radius[rows[below]] = columns.radius[parents[below]] + store.depth_step
 
 
-def keep_directions(columns: Columns, rows: Rows) -> Rows:
-    """Give learnt rows whose texts embed to zero their directions as embeddings; which those are.
+def keep_directions(columns: Columns, rows: Rows, embeddings: NDArray[Any]) -> Rows:
+    """Give learnt rows whose texts embed to zero their directions as `embeddings`; which those are.
 
     A memory without embedding has no direction in any file, whatever its point.
     """
-    blank: Rows = rows[~columns.embedding[rows].any(axis=1) & (columns.directed[rows] == 1)]
-    columns.embedding[blank] = columns.direction[blank]
-    return blank
+    blank = ~embeddings.any(axis=1) & (columns.directed[rows] == 1)
+    embeddings[blank] = columns.direction[rows[blank]]
+    found: Rows = rows[blank]
+    return found
 
 
 def points(columns: Columns, rows: Rows, sqrt_c: float, threads: int = 0) -> NDArray[np.float64]:

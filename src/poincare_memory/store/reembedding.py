@@ -119,12 +119,15 @@ def _replace(store: Store, embedder: Embedder, vectors: dict[str, NDArray[Any]])
     places = columns.direction[learnt]
     columns.change_dim(int(embedder.dim))
     stacked = np.stack([vectors[columns.texts[row] or ""] for row in rows.tolist()])
-    columns.embedding = np.zeros((columns.capacity, columns.dim), stacked.dtype)
-    columns.embedding[rows] = stacked
+    columns.start_embeddings(stacked.dtype)
     if len(learnt):
         columns.direction[learnt] = places
-        keep_directions(columns, learnt)
-    place(store, np.ascontiguousarray(rows[np.argsort(columns.level[rows], kind="stable")]))
+        theirs = np.isin(rows, learnt)
+        kept = stacked[theirs]
+        keep_directions(columns, learnt, kept)
+        stacked[theirs] = kept
+    by_level = np.argsort(columns.level[rows], kind="stable")
+    place(store, np.ascontiguousarray(rows[by_level]), stacked[by_level])
 
 
 def _write_versions(
@@ -152,7 +155,7 @@ def _write(connection: sqlite3.Connection, store: Store, embedder: Embedder, ide
         positions = columns.order[part].tolist()
         places = sql.blobs(points(columns, part, store.ball.sqrt_c))
         sql.update_vectors(
-            connection, zip(places, sql.blobs(columns.embedding[part]), positions, strict=True)
+            connection, zip(places, sql.blobs(columns.embeddings(part)), positions, strict=True)
         )
         sql.seal(connection, positions)
     sql.put_config(connection, {"dim": int(embedder.dim), "embedder": embedder_spec(embedder)})

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from .._core import _kernels
-from .arrays import Arrays, Rows
+from .arrays import Rows
+from .embeddings import Embeddings
 
 if TYPE_CHECKING:
     from .undo import UndoLog
 
 
-class TreeLinks(Arrays):
+class TreeLinks(Embeddings):
     """Arrays with the links of a forest: constant work an edit, whatever its size."""
 
     def __init__(self, dim: int) -> None:

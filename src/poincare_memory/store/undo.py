@@ -28,6 +28,7 @@ EXTRA: Final = 64  # what format 1 does not hold
 
 LINKS: Final = ("parent", "first_child", "last_child", "next_sibling", "prev_sibling")
 PLACE: Final = ("direction", "radius", "level", "directed", "learnt")
+_MIXED_FROM: Final = {"direction", "parent"}
 _LISTS: Final = {"text": "texts", "meta": "metas"}
 _BITS: Final = {
     "text": VALUES,
@@ -102,12 +103,18 @@ class UndoLog:
         columns, bits = self._columns, 0
         if "meta" in names:
             columns.new_metadata(rows)
+        names = tuple(names)
         images: list[tuple[str, Any]] = []
         for name in names:
             bits |= _BITS.get(name, 0)
+        if columns.folds and "embedding" not in names and not _MIXED_FROM.isdisjoint(names):
+            names = (*names, "embedding")  # it is lost with them
+        for name in names:
             if name in _LISTS:
                 values = getattr(columns, _LISTS[name])
                 images.append((_LISTS[name], [values[row] for row in rows.tolist()]))
+            elif name == "embedding":
+                images.append((name, columns.embeddings(rows)))
             else:
                 images.append((name, getattr(columns, name)[rows]))
         if persist:
@@ -199,6 +206,8 @@ class UndoLog:
                 values = getattr(columns, name)
                 for row, value in zip(rows.tolist(), image, strict=True):
                     values[row] = value
+            elif name == "embedding":
+                columns.hold_embeddings(rows, image)
             else:
                 getattr(columns, name)[rows] = image
         if any(name == "direction" for name, _ in images):
@@ -225,6 +234,7 @@ class FreedRows:
         self._scalars: dict[str, NDArray[Any]] = {
             name: getattr(columns, name)[rows] for name in columns.scalar_names()
         }
+        self._held = columns.held_embeddings(rows)
         self._records = {row: record for row in places if (record := columns.held_record(row)) is not None}
 
     def put_back(self) -> None:
@@ -234,6 +244,7 @@ class FreedRows:
             columns.ids[row], columns.texts[row], columns.metas[row] = id, text, meta
         for name, image in self._scalars.items():
             getattr(columns, name)[self._rows] = image
+        columns.take_back_held(self._held)
         for row, record in self._records.items():
             columns.rebind(row, record)
         columns.moved(self._rows)

@@ -1,0 +1,106 @@
+#include "embeddings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "rows.hpp"
+#include "threads.hpp"
+
+namespace poincare {
+namespace {
+
+constexpr std::size_t kGrain = 1 << 16;   // numbers a thread should have to work on
+constexpr std::size_t kBlock = 64;        // numbers that are compared at once
+constexpr double kCancelled = 0x1p-47;    // of the terms: what is left of them is rounding, and was 0
+constexpr double kIndependent = 0x1p-20;  // 1 − cos² of two directions that both can be weighed
+
+// The numbers of one row from `begin` on; `u` null: a row without parent.
+void mix(double own, const double* direction, double above, const double* u, std::size_t begin,
+         std::size_t end, float* out) {
+    if (!u || above == 0) {
+        for (std::size_t i = begin; i < end; ++i) out[i - begin] = static_cast<float>(own * direction[i]);
+        return;
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+        const double a = own * direction[i];
+        const double b = above * u[i];
+        const double sum = a + b;
+        const double rest = std::fabs(sum) <= kCancelled * (std::fabs(a) + std::fabs(b)) ? 0 : sum;
+        out[i - begin] = static_cast<float>(rest);
+    }
+}
+
+bool gives(double own, const double* direction, double above, const double* u, const float* x,
+           std::size_t dim) {
+    if (own == 0 || !std::isfinite(own) || !std::isfinite(above)) return false;
+    float mixed[kBlock];
+    for (std::size_t begin = 0; begin < dim; begin += kBlock) {
+        const std::size_t end = std::min(dim, begin + kBlock);
+        mix(own, direction, above, u, begin, end, mixed);
+        if (std::memcmp(mixed, x + begin, (end - begin) * sizeof(float)) != 0) return false;
+    }
+    return true;
+}
+
+const double* direction_above(const MixtureColumns& columns, std::size_t row) {
+    const std::int32_t parent = columns.parent[row];
+    return parent < 0 ? nullptr : columns.direction + static_cast<std::size_t>(parent) * columns.dim;
+}
+
+// Whether `own` and `above` of a row could be set: least squares, and then every bit is looked at.
+bool fold(const MixtureColumns& columns, std::size_t row, const float* x, double* wide) {
+    const std::size_t dim = columns.dim;
+    const double* direction = columns.direction + row * dim;
+    const double* u = direction_above(columns, row);
+    double& own = columns.own[row];
+    double& above = columns.above[row];
+    std::copy(x, x + dim, wide);
+    const double xd = dot(wide, direction, dim);
+    const double dd = dot(direction, direction, dim);
+    above = 0;
+    own = dd > 0 ? xd / dd : 1;  // 1: no embedding and no direction, both zeros
+    if (gives(own, direction, 0, nullptr, x, dim)) return true;
+    if (u) {
+        const double uu = dot(u, u, dim), ud = dot(u, direction, dim), xu = dot(wide, u, dim);
+        const double independent = dd * uu - ud * ud;
+        if (independent > kIndependent) {
+            own = (xd * uu - xu * ud) / independent;
+            above = (xu * dd - xd * ud) / independent;
+            if (gives(own, direction, above, u, x, dim)) return true;
+        }
+    }
+    own = above = 0;
+    return false;
+}
+
+}  // namespace
+
+std::size_t fold_embeddings(const MixtureColumns& columns, const float* embedding, const std::int32_t* rows,
+                            std::size_t n, std::uint8_t* kept, int threads) {
+    const std::size_t dim = columns.dim;
+    parallel_ranges(n, threads_for(threads, n * dim, kGrain), [&](std::size_t first, std::size_t last) {
+        std::vector<double> wide(dim);
+        for (std::size_t i = first; i < last; ++i)
+            kept[i] = !fold(columns, static_cast<std::size_t>(rows[i]), embedding + i * dim, wide.data());
+    });
+    return static_cast<std::size_t>(std::count(kept, kept + n, std::uint8_t{1}));
+}
+
+void unfold_embeddings(const MixtureColumns& columns, const std::int32_t* rows, std::size_t n, float* out,
+                       int threads) {
+    const std::size_t dim = columns.dim;
+    parallel_ranges(n, threads_for(threads, n * dim, kGrain), [&](std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; ++i) {
+            const std::size_t row = static_cast<std::size_t>(rows[i]);
+            if (columns.own[row] == 0)
+                std::fill(out + i * dim, out + (i + 1) * dim, 0.0f);
+            else
+                mix(columns.own[row], columns.direction + row * dim, columns.above[row],
+                    direction_above(columns, row), 0, dim, out + i * dim);
+        }
+    });
+}
+
+}  // namespace poincare

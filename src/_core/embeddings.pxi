@@ -1,0 +1,54 @@
+cdef extern from "embeddings.hpp" namespace "poincare" nogil:
+    cdef cppclass MixtureColumns:
+        const double* direction
+        const int32_t* parent
+        double* own
+        double* above
+        size_t dim
+    size_t c_fold_embeddings "poincare::fold_embeddings"(
+        const MixtureColumns&, const float*, const int32_t*, size_t, uint8_t*, int) except +
+    void c_unfold_embeddings "poincare::unfold_embeddings"(
+        const MixtureColumns&, const int32_t*, size_t, float*, int) except +
+
+
+cdef MixtureColumns _mixture(const double[:, ::1] direction, const int32_t[::1] parent, double[::1] own,
+                             double[::1] above):
+    cdef MixtureColumns columns
+    columns.direction = &direction[0, 0]
+    columns.parent = &parent[0]
+    columns.own = &own[0]
+    columns.above = &above[0]
+    columns.dim = <size_t>direction.shape[1]
+    return columns
+
+
+def fold_embeddings(const float[:, ::1] embedding not None, const double[:, ::1] direction not None,
+                    const int32_t[::1] parent not None, double[::1] own not None, double[::1] above not None,
+                    const int32_t[::1] rows not None, uint8_t[::1] kept not None, int threads=0):
+    """Set `own` and `above` of rows, whose embeddings are the rows of `embedding` in that order, so that
+    `unfold_embeddings` gives these to the bit; ``kept[i]`` is 1 where nothing does, and both are 0 then. Returns how many those are.
+    """
+    cdef size_t n = <size_t>rows.shape[0]
+    if embedding.shape[0] != rows.shape[0] or embedding.shape[1] != direction.shape[1] or kept.shape[0] != rows.shape[0]:
+        raise ValueError("expected one embedding and one place in `kept` a row")
+    if n == 0 or direction.shape[1] == 0:
+        return 0
+    cdef MixtureColumns columns = _mixture(direction, parent, own, above)
+    cdef size_t many
+    with nogil:
+        many = c_fold_embeddings(columns, &embedding[0, 0], &rows[0], n, &kept[0], threads)
+    return many
+
+
+def unfold_embeddings(const double[:, ::1] direction not None, const int32_t[::1] parent not None,
+                      double[::1] own not None, double[::1] above not None, const int32_t[::1] rows not None,
+                      float[:, ::1] out not None, int threads=0):
+    """Embeddings of rows, one after the other, into `out`; zeros where `own` is 0."""
+    cdef size_t n = <size_t>rows.shape[0]
+    if out.shape[0] != rows.shape[0] or out.shape[1] != direction.shape[1]:
+        raise ValueError("out must have one row a row asked for")
+    if n == 0 or direction.shape[1] == 0:
+        return
+    cdef MixtureColumns columns = _mixture(direction, parent, own, above)
+    with nogil:
+        c_unfold_embeddings(columns, &rows[0], n, &out[0, 0], threads)
