@@ -103,7 +103,9 @@ def _fill_and_wait(at: str) -> None:
 
 
 def test_what_was_written_to_qdrants_engine_survives_the_process(tmp_path: Any) -> None:
-    program = f"from backends.test_qdrant_faults import _fill_and_wait; _fill_and_wait('qdrant-edge://{tmp_path}')"
+    program = (
+        f"from backends.test_qdrant_faults import _fill_and_wait; _fill_and_wait('qdrant-edge://{tmp_path}')"
+    )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     child = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env=environment

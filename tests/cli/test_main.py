@@ -175,6 +175,20 @@ def test_a_store_called_html_is_safe_too(folder: Path, capsys, demo_bytes: bytes
     assert (folder / "store.html").read_bytes() == demo_bytes
 
 
+def test_a_page_replaces_pages_only(folder: Path, capsys) -> None:
+    notes, page = folder / "notes.txt", folder / "page.html"
+    notes.write_text("precious")
+    assert main(["inspect", "demo.db", "-o", "notes.txt"]) == 1
+    assert "not replaced, because it is no page" in capsys.readouterr().err
+    assert notes.read_text() == "precious"
+    page.write_text("<!DOCTYPE html>\n<p>of another version</p>")
+    (folder / "empty.html").touch()
+    for name in ("page.html", "page.html", "empty.html"):
+        assert main(["inspect", "demo.db", "-o", name]) == 0
+    assert main(["inspect", "demo.db", "-o", "notes.txt", "--force"]) == 0
+    assert notes.read_text().startswith("<!doctype html>")
+
+
 def test_an_output_that_cannot_be_written(folder: Path, capsys) -> None:
     assert_one_line_error(run(capsys, "export", "demo.db", "no/such/folder/x.json"), "x.json")
 

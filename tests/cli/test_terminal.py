@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import Run, assert_one_line_error, process
-from poincare_memory import Memory
+from poincare_memory import CallableEmbedder, Memory
 from poincare_memory.cli.terminal import Meter
 
 ESCAPE = b"\x1b["
@@ -92,6 +92,96 @@ def test_ctrl_c_is_quiet(folder: Path) -> None:
         finally:
             child.kill()
     assert (child.returncode, errors) == (130, b"")
+
+
+SLOW = """
+import time
+from poincare_memory import CallableEmbedder
+
+def embed(texts):
+    print("embedding", flush=True)
+    time.sleep(30)
+
+embedder = CallableEmbedder(embed, 2)
+"""
+
+
+@pytest.mark.parametrize("there", [False, True], ids=["a new store", "a store that is there"])
+def test_ctrl_c_in_the_middle_of_an_import_leaves_what_was(there: bool, folder: Path) -> None:
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "notes.md").write_text("# Notes\n- one\n- two\n")
+    if there:
+        with Memory.open(
+            "notes.db", embedder=CallableEmbedder(lambda texts: [[1.0, 2.0]] * len(texts), 2)
+        ) as mem:
+            mem.add("before")
+    argv = ["import", "notes.md", "notes.db", "--embedder", "slow:embedder"]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "poincare_memory.cli", *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"embedding\n"
+    child.send_signal(signal.SIGINT)
+    try:
+        output, errors = child.communicate(timeout=20)
+    finally:
+        child.kill()
+    assert (child.returncode, output, errors) == (130, b"", b"")
+    if there:
+        assert process("tree", "notes.db").stdout.startswith(b"before  [")
+    else:
+        assert not list(folder.glob("notes.db*"))
+
+
+ANY_OUTPUT = [["tree", "demo.db"], ["stats", "demo.db"], ["search", "demo.db", "calf", "--json"], ["--help"]]
+STREAMS = [
+    ["export", "demo.db", "-"],
+    ["export", "demo.db", "-", "--format", "csv"],
+    ["inspect", "demo.db", "-o", "-"],
+]
+
+
+def without(stream: str, *argv: str) -> subprocess.CompletedProcess[bytes]:
+    """The command in a process that has no such stream: ``>&-``, ``<&-`` or ``2>&-``."""
+    command = f"exec {sys.executable} -m poincare_memory.cli {' '.join(argv)} {stream}"
+    return subprocess.run(["bash", "-c", command], capture_output=True, timeout=60)
+
+
+@pytest.mark.parametrize("argv", [*ANY_OUTPUT, *STREAMS], ids=" ".join)
+def test_without_a_standard_output(argv: list[str], folder: Path) -> None:
+    done = without(">&-", *argv)
+    assert done.returncode == (1 if argv in STREAMS else 0)
+    assert done.stderr.count(b"\n") == done.returncode
+    assert (b"closed" in done.stderr) == bool(done.returncode)
+
+
+@pytest.mark.parametrize(
+    "argv", [["add", "new.db", "-"], ["import", "-", "new.db"], ["search", "demo.db", "-"]], ids=" ".join
+)
+def test_without_a_standard_input(argv: list[str], folder: Path) -> None:
+    done = without("<&-", *argv)
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"there is no standard input" in done.stderr
+    assert not (folder / "new.db").exists()
+
+
+def test_without_a_standard_error_the_output_is_no_place_for_errors(folder: Path) -> None:
+    assert (without("2>&-", "tree", "missing.db").stdout, without("2>&-", "nosuch").stdout) == (b"", b"")
+
+
+@pytest.mark.parametrize("argv", ANY_OUTPUT[:-1] + STREAMS, ids=" ".join)
+def test_a_full_disk_is_one_line(argv: list[str], folder: Path) -> None:
+    done = without("> /dev/full", *argv)
+    assert (done.returncode, done.stderr) == (1, b"poincare-memory: error: No space left on device\n")
+
+
+def test_help_on_a_terminal_that_knows_ascii_only(folder: Path) -> None:
+    done = process("--help", PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"Poincar\\xe9" in done.stdout
 
 
 def test_wrong_usage_is_one_line_and_names_the_help(command: Run) -> None:

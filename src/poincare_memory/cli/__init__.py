@@ -12,11 +12,11 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from .. import __version__
 from . import checking, editing, exchange, looking, serving, watching
-from .terminal import PROGRAM, complain, reason
+from .terminal import PROGRAM, complain, reason, tell
 
 FAILED = 1
 USAGE = 2
@@ -99,11 +99,17 @@ class _Warnings(logging.Handler):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Wrong usage is told in one line too."""
+    """Wrong usage is told in one line too, and help on any terminal."""
 
     def error(self, message: str) -> NoReturn:
         complain(f"error: {message} (`{self.prog} --help` shows what there is)")
         sys.exit(USAGE)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # Of argparse, which prints as it is told: no terminal need know an é, and there may be none.
+        output = sys.stdout if file is None else file
+        if message and output is not None:
+            tell(message.rstrip("\n"), stream=output)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -16,7 +16,7 @@ from .stores import (
     opened,
     refuse_stream,
     remove_new,
-    standard_input,
+    typed_text,
     unknown_id,
     utf8,
 )
@@ -63,7 +63,7 @@ def add_memory(arguments: argparse.Namespace) -> None:
     """Add what was passed, or each line of standard input, all or none."""
     texts = [arguments.text]
     if arguments.text == STANDARD_STREAM:
-        texts = [line for line in standard_input().splitlines() if line.strip()]
+        texts = [line for line in typed_text().splitlines() if line.strip()]
         if arguments.id is not None and len(texts) != 1:
             raise ValueError(f"--id: one id, but {len(texts)} lines on standard input")
     item: dict[str, Any] = {

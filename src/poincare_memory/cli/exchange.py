@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from .stores import (
     STANDARD_STREAM,
@@ -21,7 +20,7 @@ from .stores import (
     refuse_stream,
     remove_new,
 )
-from .terminal import Metered, counted, tell
+from .terminal import Metered, counted, standard_input, standard_output, tell
 
 FORMATS = ("json", "jsonl", "csv", "tsv", "markdown")
 BY_NAME = "by the end of the file's name: .jsonl, .csv, .tsv, .md; JSON otherwise"
@@ -67,14 +66,14 @@ def export(arguments: argparse.Namespace) -> None:
         refuse_same_file(arguments.db, arguments.out)
     if format == "json":
         if to_stream:
-            _standard_output().write(memory.to_json(indent=1).encode() + b"\n")
+            standard_output().write(memory.to_json(indent=1).encode() + b"\n")
         else:
             memory.to_json(Path(arguments.out), indent=1)
             tell(f"wrote {arguments.out}")
         return
     if not to_stream and not arguments.force:
         _refuse_foreign(Path(arguments.out), format)
-    target = _standard_output() if to_stream else Path(arguments.out)
+    target = standard_output() if to_stream else Path(arguments.out)
     with Metered("exporting") as progress:
         count = export_text(memory, target, format, bare=arguments.bare, progress=progress)
     if not to_stream:
@@ -100,7 +99,7 @@ def _import_json(arguments: argparse.Namespace, _: Any, from_stream: bool) -> in
 
     if arguments.under is not None or arguments.on_duplicate != "error":
         raise ValueError("--under and --on-duplicate: JSON replaces the store; other formats add to it")
-    source: Any = sys.stdin.buffer.read() if from_stream else Path(arguments.source)
+    source: Any = standard_input().read() if from_stream else Path(arguments.source)
     embedder, decay = named_parts(arguments)
     try:
         memory = Memory.from_json(source, embedder=embedder, decay=decay)
@@ -116,7 +115,7 @@ def _import_json(arguments: argparse.Namespace, _: Any, from_stream: bool) -> in
 def _import_text(arguments: argparse.Namespace, format: Any, from_stream: bool) -> int:
     from ..store.exchange import import_text
 
-    source = sys.stdin.buffer if from_stream else Path(arguments.source)
+    source = standard_input() if from_stream else Path(arguments.source)
     name = "standard input" if from_stream else arguments.source
     made = not Path(arguments.db).exists()
     try:
@@ -147,7 +146,3 @@ def _refuse_foreign(target: Path, format: Any) -> None:
 
     if target.is_file() and target.stat().st_size and not is_export(target, format):
         raise ValueError(f"{target}: not replaced, because it is no such export; --force replaces it")
-
-
-def _standard_output() -> IO[bytes]:
-    return sys.stdout.buffer

@@ -17,11 +17,11 @@ from .stores import (
     load,
     moment,
     refuse_same_file,
-    standard_input,
+    typed_text,
     unknown_id,
     utf8,
 )
-from .terminal import Piece, counted, is_coloured, one_line, tell, tell_json
+from .terminal import Piece, counted, is_coloured, one_line, standard_output, tell, tell_json
 
 MODES = ("nearest", "subtree", "children", "ancestors", "siblings", "cone")
 DEMO_HALF_LIFE_HOURS = 24 * 30
@@ -38,6 +38,7 @@ def register(add: AddCommand) -> None:
         "-o", "--out", help="output .html (default: beside the store); - for standard output"
     )
     looking.add_argument("--open", action="store_true", help="open in the default browser")
+    looking.add_argument("--force", action="store_true", help="replace a file that is no page")
     looking.add_argument(
         "--query", metavar="TEXT", type=utf8, help="mark what a search finds, with the terms of its scores"
     )
@@ -93,10 +94,12 @@ def inspect(arguments: argparse.Namespace) -> None:
     if arguments.out == STANDARD_STREAM:
         if arguments.open:
             raise ValueError("--open: a browser opens files, not standard output")
-        sys.stdout.buffer.write(memory.inspect(**look).encode())
+        standard_output().write(memory.inspect(**look).encode())
         return
     page = Path(arguments.out) if arguments.out else _page_beside(arguments.db)
     refuse_same_file(arguments.db, page)
+    if not arguments.force:
+        _refuse_what_is_no_page(page)
     memory.inspect(page, open_browser=arguments.open, **look)
     tell(f"wrote {page} ({counted(len(memory))})")
 
@@ -156,7 +159,7 @@ def search(arguments: argparse.Namespace) -> None:
 def _query(arguments: argparse.Namespace) -> str | None:
     query: str | None = arguments.query
     if query == STANDARD_STREAM:
-        query = standard_input().strip()
+        query = typed_text().strip()
     if query is None and arguments.mode == "nearest" and arguments.filter is None:
         raise ValueError("search: a query is needed, unless there is a --mode or a --filter")
     return query
@@ -195,6 +198,16 @@ def demo(arguments: argparse.Namespace) -> None:
     memory.inspect(page, open_browser=arguments.open, title="poincare-memory · anatomy demo")
     tell(memory.tree())
     tell(f"\nsaved {store} and {page}")
+
+
+def _refuse_what_is_no_page(target: Path) -> None:
+    """Somebody's notes are not written over by a slip of the keyboard."""
+    if not target.is_file():
+        return
+    with open(target, "rb") as file:
+        start = file.read(200).lstrip().lower()
+    if start and not start.startswith((b"<!doctype html", b"<html")):
+        raise ValueError(f"{target}: not replaced, because it is no page; --force replaces it")
 
 
 def _page_beside(store: str) -> Path:

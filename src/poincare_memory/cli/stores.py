@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .terminal import PROGRAM
+from .terminal import PROGRAM, standard_input
 
 if TYPE_CHECKING:
     from ..store.memory import Memory
@@ -86,6 +86,8 @@ def json_object(text: str) -> dict[str, Any]:
 
 def existing_file(name: str) -> Path:
     """Its path, if there is such a file."""
+    if not name:
+        raise ValueError("expected the name of a file, got an empty one")
     path = Path(name)
     if path.is_dir():
         raise ValueError(f"{name} is a directory, expected a file")
@@ -112,9 +114,9 @@ def remove_new(db: str) -> None:
         Path(f"{db}{suffix}").unlink(missing_ok=True)
 
 
-def standard_input() -> str:
-    """All of it; UTF-8, whatever the terminal's encoding is."""
-    data = sys.stdin.buffer.read()
+def typed_text() -> str:
+    """All of standard input; UTF-8, whatever the terminal's encoding is."""
+    data = standard_input().read()
     try:
         return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
@@ -201,6 +203,10 @@ def _named(option: str, name: str, method: str) -> Any:
             raise ValueError(f"{option}: {module} has no {path}")
         found = getattr(found, part)
     if isinstance(found, type) or not hasattr(found, method):
+        if not callable(found):
+            raise ValueError(
+                f"{option}: {name} has no {method} method, and is nothing that makes one that has"
+            )
         found = found()
     return found
 

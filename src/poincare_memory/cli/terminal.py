@@ -8,7 +8,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, Final, TextIO
+from typing import Any, BinaryIO, Final, TextIO
 
 PROGRAM: Final = "poincare-memory"
 
@@ -30,12 +30,28 @@ def tell(*pieces: Piece, stream: TextIO | None = None) -> None:
 
 def tell_json(value: Any, indent: int | None = 2) -> None:
     """Print JSON in ASCII, which every terminal shows and none obeys."""
-    sys.stdout.write(json.dumps(value, indent=indent, default=str).replace("\x7f", "\\u007f") + "\n")
+    if sys.stdout is not None:
+        sys.stdout.write(json.dumps(value, indent=indent, default=str).replace("\x7f", "\\u007f") + "\n")
 
 
 def complain(text: str) -> None:
-    """One line on standard error."""
-    tell(f"{PROGRAM}: ", text, stream=sys.stderr)
+    """One line on standard error, where there is one: it is no part of the output."""
+    if sys.stderr is not None:
+        tell(f"{PROGRAM}: ", text, stream=sys.stderr)
+
+
+def standard_input() -> BinaryIO:
+    """As bytes; a process may be started without."""
+    if sys.stdin is None:
+        raise ValueError("-: there is no standard input, it is closed")
+    return sys.stdin.buffer
+
+
+def standard_output() -> BinaryIO:
+    """As bytes; a process may be started without."""
+    if sys.stdout is None:
+        raise ValueError("-: there is no standard output, it is closed")
+    return sys.stdout.buffer
 
 
 def is_coloured(stream: TextIO) -> bool:

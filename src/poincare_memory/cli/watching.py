@@ -44,7 +44,8 @@ def watch(arguments: argparse.Namespace) -> None:
     left: int | None = arguments.count
     for event in events(existing_file(arguments.db), arguments.interval):
         if event is None:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # a process may be started without
+                sys.stdout.flush()
             continue
         now = datetime.now()
         if arguments.json:
