@@ -25,10 +25,12 @@ MODULES = {
     "poincare_memory.integrations.mcp_reading": ("mcp",),
     "poincare_memory.integrations.mcp_writing": ("mcp",),
     "poincare_memory.integrations.mcp_server": ("mcp",),
+    "poincare_memory.backends.silence": ("psycopg",),
     "poincare_memory.backends.connections": ("psycopg",),
     "poincare_memory.backends.postgres": ("psycopg",),
     "poincare_memory.backends.qdrant_points": ("qdrant_client",),
     "poincare_memory.backends.qdrant_conditions": ("qdrant_client",),
+    "poincare_memory.backends.qdrant_shards": ("qdrant_client",),
     "poincare_memory.backends.edge": ("qdrant_client", "qdrant_edge"),
     "poincare_memory.backends.qdrant": ("qdrant_client",),
 }

@@ -210,12 +210,14 @@ integrations.mcp_http
 backends.errors
 backends.conditions
 backends.rows
+backends.silence
 backends.connections
 backends.postgres_schema
 backends.postgres_conditions
 backends.postgres
 backends.qdrant_points
 backends.qdrant_conditions
+backends.qdrant_shards
 backends.edge
 backends.qdrant
 backends.given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
@@ -14,6 +15,7 @@ from optional import needs
 
 needs("psycopg", "pgserver", "qdrant_client")
 
+from backends.qdrant_cluster import Cluster
 from poincare_memory import (
     Ebbinghaus,
     HalfLife,
@@ -75,7 +77,7 @@ def fill(mem: Any) -> None:
             if chance.random() < 0.7:
                 item["meta"] |= {"kind": chance.choice(["event", "note", "plan"]), "deep": {"x": i % 3}}
             if ids and chance.random() < 0.8:
-                item["parent"] = chance.choice(ids)
+                item["parent"] = chance.choice(ids[:15] if chance.random() < 0.5 else ids)
             if chance.random() < 0.5:
                 item["t"] = BEGIN - timedelta(hours=chance.randint(0, 2000))
             if chance.random() < 0.3:
@@ -92,44 +94,50 @@ def fill(mem: Any) -> None:
     for id in chance.sample(ids, 10):
         mem.update(id, text=texts(chance), meta={"kind": "note", "n": 9})
     mem.add("again", id=ids[3], on_duplicate="update")
-    mem.remove(ids[5], cascade=True)
+    mem.remove(ids[150], cascade=True)
 
 
-def questions(ids: list[str]) -> Iterator[dict[str, Any]]:
+FILTERS: list[Any] = [
+    None,
+    {"kind": "event"},
+    {"kind": {"$in": ["note", "plan"]}, "n": {"$gte": 2}},
+    {"$or": [{"deep.x": 1}, {"kind": {"$exists": False}}]},
+    {"level": {"$gte": 2}, "parent": {"$ne": "0-0"}},
+    lambda record: record.meta.get("n") == 1 and record.parent_id is not None,
+    {"kind": "nothing of the kind"},
+]
+MODES = ["nearest", "subtree", "children", "ancestors", "siblings", "cone"]
+MOMENTS = [None, BEGIN + timedelta(days=2.5)]
+
+
+def questions(ours: Memory) -> Iterator[tuple[dict[str, Any], Any]]:
+    """What is asked, and under which policy: every mode with every filter, policy and moment, and more of the first."""
     chance = random.Random(11)
-    for _ in range(QUERIES):
+    parents = [id for id in ours.ids if ours.children(id)]
+    every = list(itertools.product(MODES, FILTERS, POLICIES, MOMENTS))
+    more = itertools.product(["nearest"], FILTERS, POLICIES, MOMENTS)
+    for mode, filters, policy, moment in (every + list(more) * 2)[:QUERIES]:
         asked: dict[str, Any] = {
             "query": chance.choice([None, texts(chance), texts(chance), texts(chance), "???"]),
             "k": chance.choice([1, 5, 20, 300]),
-            "mode": chance.choice(["nearest"] * 4 + ["subtree", "children", "ancestors", "siblings", "cone"]),
+            "mode": mode,
             "metric": chance.choice(["shell", "hyperbolic"]),
+            "filters": filters,
         }
-        if asked["mode"] != "nearest":
-            asked["root"] = chance.choice(ids)
-            if asked["mode"] == "subtree" and chance.random() < 0.3:
-                asked["root"] = chance.sample(ids, 3)
-        asked |= chance.choice(
-            [
-                {},
-                {},
-                {"filters": {"kind": "event"}},
-                {"filters": {"kind": {"$in": ["note", "plan"]}, "n": {"$gte": 2}}},
-                {"filters": {"$or": [{"deep.x": 1}, {"kind": {"$exists": False}}]}},
-                {"filters": {"level": {"$gte": 2}, "parent": {"$ne": ids[0]}}},
-                {"filters": lambda record: record.meta.get("n") == 1 and record.parent_id is not None},
-                {"filters": {"kind": "nothing of the kind"}},
-            ]
-        )
-        asked |= chance.choice(
-            [{}, {}, {"as_of": BEGIN + timedelta(days=2.5)}, {"at_time": BEGIN + timedelta(days=40)}]
-        )
+        if mode != "nearest":
+            asked["root"] = chance.choice(ours.ids if chance.random() < 0.2 else parents)
+            if mode == "subtree" and chance.random() < 0.3:
+                asked["root"] = chance.sample(parents, 3)
+        if moment is not None:
+            asked["as_of"] = moment
+        asked |= chance.choice([{}, {}, {"at_time": BEGIN + timedelta(days=40)}])
         asked |= chance.choice(
             [{}, {}, {"min_score": -2.0}, {"diversity": 0.4}, {"explain": True}, {"query_depth": 2.0}]
         )
-        yield asked
+        yield asked, policy
 
 
-def check(ours: Memory, remote: RemoteMemory, asked: dict[str, Any]) -> None:
+def check(ours: Memory, remote: RemoteMemory, asked: dict[str, Any]) -> int:
     expected = ours.search(**asked, touch=False)
     found = remote.search(**asked, touch=False)
     assert [hit.id for hit in found] == [hit.id for hit in expected], asked
@@ -144,20 +152,38 @@ def check(ours: Memory, remote: RemoteMemory, asked: dict[str, Any]) -> None:
             mine.record.pinned,
         )
         assert theirs.terms is None or sum(theirs.terms.values()) == pytest.approx(theirs.score)
+    return len(found)
 
 
 # Opening a folder, qdrant-client leaves a connection of its own unclosed (`local/persistence.py`); Python 3.13 warns.
 UNCLOSED = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
 
 
-@pytest.mark.parametrize("engine", ["postgresql", pytest.param("qdrant", marks=UNCLOSED), "qdrant-edge"])
-def test_five_hundred_questions(engine: str, url: str, tmp_path: Any) -> None:
-    at = {"postgresql": url, "qdrant": f"qdrant://{tmp_path}/q"}.get(engine, f"qdrant-edge://{tmp_path}/q")
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    started = Cluster()
+    yield started
+    started.stop()
+
+
+@pytest.mark.parametrize(
+    "engine", ["postgresql", pytest.param("qdrant", marks=UNCLOSED), "qdrant-edge", "qdrant-cluster"]
+)
+def test_five_hundred_questions(engine: str, url: str, tmp_path: Any, cluster: Cluster) -> None:
+    at = {"postgresql": url, "qdrant": f"qdrant://{tmp_path}/q", "qdrant-cluster": cluster.url}
+    shards = 4 if engine == "qdrant-cluster" else None
     embedder = HashingEmbedder(dim=48)
-    settings = {"inherit": 0.4, "depth_bias": 0.1, "curvature": 0.8}
+    settings = {"inherit": 0.4, "depth_bias": 0.1, "curvature": 0.8, "cone_k": 0.6}
     ours = Memory(embedder=embedder, clock=CLOCK, **settings)
     fill(ours)
-    remote = Memory.connect(at, name="equal", embedder=embedder, clock=CLOCK, **settings)
+    remote = Memory.connect(
+        at.get(engine, f"qdrant-edge://{tmp_path}/q"),
+        name="equal",
+        embedder=embedder,
+        clock=CLOCK,
+        shards=shards,
+        **settings,
+    )
     with remote:
         fill(remote)
         assert remote.ids == ours.ids
@@ -167,9 +193,13 @@ def test_five_hundred_questions(engine: str, url: str, tmp_path: Any) -> None:
             for relation in ("children", "ancestors", "descendants", "siblings"):
                 assert getattr(remote, relation)(id) == getattr(ours, relation)(id)
         assert (remote.roots(), len(remote)) == (ours.roots(), len(ours))
-        for i, asked in enumerate(questions(ours.ids)):
-            ours.decay = remote._decay = POLICIES[i % len(POLICIES)]
-            check(ours, remote, asked)
+        answered = dict.fromkeys(MODES, 0)
+        for asked, policy in list(questions(ours))[:: 5 if shards else 1]:
+            ours.decay = remote._decay = policy
+            answered[asked["mode"]] += check(ours, remote, asked) > 0
+        assert min(answered.values()) > (2 if shards else 20), (
+            answered
+        )  # every mode has found something to compare
 
 
 @pytest.mark.parametrize("engine", ["postgresql", "qdrant", "qdrant-edge"])

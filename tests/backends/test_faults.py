@@ -17,6 +17,7 @@ from backends.faulty_servers import connected, whole
 from backends.servers import postgresql
 from poincare_memory import HashingEmbedder, Memory
 from poincare_memory.backends import BackendError
+from poincare_memory.backends.silence import HeardConnection
 
 
 def test_no_server(tmp_path: Any) -> None:
@@ -191,7 +192,7 @@ def test_a_server_that_restarts(fragile: Any, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_server_that_is_starting_up_is_waited_for(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, tried = psycopg.connect, []
+    real, tried = HeardConnection.connect, []
 
     def not_yet(*arguments: Any, **options: Any) -> Any:
         tried.append(1)
@@ -202,10 +203,10 @@ def test_a_server_that_is_starting_up_is_waited_for(url: str, monkeypatch: pytes
     def never(*arguments: Any, **options: Any) -> Any:
         raise psycopg.OperationalError("FATAL:  the database system is starting up")
 
-    monkeypatch.setattr(psycopg, "connect", not_yet)
+    monkeypatch.setattr(HeardConnection, "connect", not_yet)
     with connected(url, "starting") as mem:
         assert len(mem) == 0
     assert len(tried) == 3
-    monkeypatch.setattr(psycopg, "connect", never)
+    monkeypatch.setattr(HeardConnection, "connect", never)
     with pytest.raises(BackendError, match="starting up"):
         connected(url, "starting", timeout=0.3)

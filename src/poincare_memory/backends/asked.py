@@ -10,19 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..embed.protocol import FloatArray
-from ..retrieval.filters import MetadataFilter, compile_filter
+from ..retrieval.filters import MetadataFilter
 from ..retrieval.scoring import MIN_WEIGHT
 from ..store.diversity import pool_size
 from ..store.records import SearchResult
+from ..store.requests import checked_query, checked_request
 from ..store.search import direction_of
-from .conditions import ALWAYS, Condition, condition_of
+from .conditions import ALWAYS, Condition, condition_of, sendable
 from .given import OneQuery
-from .rows import Row, Where, load, record_of
+from .rows import Row, Where, load, newest, record_of
 
 if TYPE_CHECKING:
     from .remote import RemoteMemory
 
-__all__ = ["Asked", "by_branch", "in_the_tree", "position"]
+__all__ = ["Asked", "by_branch", "in_the_tree", "position", "siblings_of"]
 
 FIRST_PAGE: Final = 64
 GROWTH: Final = 4
@@ -32,54 +33,50 @@ SLACK: Final = 1e-6
 class Asked:
     """One search: which rows the server is asked for, and until when."""
 
-    def __init__(self, remote: RemoteMemory, embedding: FloatArray | None, query: str | None, k: Any, mode: Any,
-                 root: Any, filters: Any, metric: Any, query_depth: Any) -> None:  # fmt: skip
-        self.remote, self.embedding, self.query, self.k = remote, embedding, query, k
+    def __init__(self, remote: RemoteMemory, query: str | None, options: dict[str, Any]) -> None:
+        self.remote, self.query = remote, query
+        self.embedding: FloatArray | None = None
         self.engine, self.settings = remote._engine, remote._settings
-        # The arguments are checked as those of any search.
-        checking = remote._empty(OneQuery(remote.dim, embedding))
-        stand_ins = [root] if isinstance(root, str) else list(root or ())
-        for id in dict.fromkeys(one for one in stand_ins if isinstance(one, str)):
-            if id not in remote:
-                raise KeyError(f"unknown id {id!r:.80}")
-        self.roots = stand_ins
-        if mode == "nearest" or not stand_ins:
-            checking.search(
-                None, k=k, mode=mode, root=None, filters=filters, metric=metric, query_depth=query_depth
-            )
-        elif len(stand_ins) > 1 and mode != "subtree":
-            raise ValueError(f"root: several ids are for mode='subtree' only, not for mode={mode!r}")
-        elif mode not in ("subtree", "children", "ancestors", "siblings", "cone"):
-            raise ValueError(f"unknown mode {mode!r:.80}")
-        self.mode = mode
-        self.wanted = compile_filter(filters)
-        self.function = filters if callable(filters) else None
-        self.metric = self.settings["metric"] if metric is None else metric
-        self.query_depth = self.settings["base_depth"] if query_depth is None else float(query_depth)
-        self.where = self._where(ALWAYS if self.wanted is None else condition_of(filters))
+        # The arguments are checked as those of any search, by a memory that holds the roots alone.
+        checking = remote._empty(OneQuery(remote.dim, None))
+        root = options.get("root")
+        ids = [root] if isinstance(root, str) else root if isinstance(root, Sequence) else []
+        found = self.engine.fetch(Where(ids=sendable(ids))) if len(ids) else []
+        load(checking, found, linked=False)
+        checked_query(query)
+        asked = checked_request(checking._store, **options)
+        self.k, self.mode, self.roots = asked.k, asked.mode, asked.roots
+        self.wanted, self.metric, self.query_depth = asked.filter, asked.metric, asked.query_depth
+        self.diverse = asked.diversity > 0
+        elsewhere = ("k", "mode", "root", "filters", "touch")  # the others are for the score
+        self.options = {name: value for name, value in options.items() if name not in elsewhere}
+        self.stand_ins = {row.id: row for row in found}
+        self.where = self._where(ALWAYS if self.wanted is None else condition_of(options.get("filters")))
+        self.where.known_by = asked.as_of
 
-    def answer(self, options: dict[str, Any]) -> list[SearchResult]:
+    def answer(self, embedding: FloatArray | None) -> list[SearchResult]:
         if self.k < 1:
             return []
-        direction = None if self.embedding is None else direction_of(self.embedding)
+        self.embedding = embedding
+        direction = None if embedding is None else direction_of(embedding)
         if direction is None or self.mode == "cone":
-            return self._scored(self.engine.fetch(self.where), options, self.k)
+            return self._scored(self.engine.fetch(self.where), self.options, self.k)
         groups: list[float | None] = [None]
         if self.metric == "hyperbolic":  # within one radius the order is that of the cosine
             groups = list(self.engine.radii(self.where))
         seen: dict[float | None, list[Row]] = {}
         limits = dict.fromkeys(groups, max(FIRST_PAGE, 2 * self.k))
-        need = pool_size(self.k) if options.get("diversity") else self.k
+        need = pool_size(self.k) if self.diverse else self.k
         open_groups = set(groups)
         while True:
             for group in open_groups:
                 where = Where(**{**vars(self.where), "radius": group})
                 seen[group] = self.engine.nearest(where, direction, limits[group])
             open_groups = {group for group in open_groups if len(seen[group]) >= limits[group]}
-            rows = [row for group in groups for row in seen[group]]
+            rows = newest(row for group in groups for row in seen[group])
             if not open_groups:
-                return self._scored(rows, options, self.k)
-            plain = {**options, "diversity": 0.0, "min_score": None}
+                return self._scored(rows, self.options, self.k)
+            plain = {**self.options, "diversity": 0.0, "min_score": None}
             hits = self._scored(rows, plain, need)
             worst = hits[-1].score if len(hits) >= need else -math.inf
             open_groups = {
@@ -88,7 +85,7 @@ class Asked:
                 if self._best_unseen(seen[group][-1], direction, group) >= worst
             }
             if not open_groups:
-                return self._scored(rows, options, self.k)
+                return self._scored(rows, self.options, self.k)
             for group in open_groups:
                 limits[group] *= GROWTH
 
@@ -116,7 +113,7 @@ class Asked:
         if self.mode == "cone":
             apex = self.roots[0]
             if all(row.id != apex for row in rows):
-                rows = [self.remote._row(apex), *rows]
+                rows = [self.stand_ins[apex], *rows]
             mode = {"mode": "cone", "root": apex}
         load(mem, rows, linked=False)
         hits = mem.search(self.query, k, touch=False, **mode, **options)
@@ -144,14 +141,21 @@ class Asked:
             return Where()
         if self.mode == "nearest":
             return Where(passing=passing)
+        above = sorted({row.path[0] for row in self.stand_ins.values()})
         if self.mode == "subtree":
-            return Where(below=self.roots, passing=passing)
+            return Where(below=list(self.roots), passing=passing, roots=above)
+        row = self.stand_ins[self.roots[0]]
         if self.mode == "children":
-            return Where(parents=[self.roots[0]], passing=passing)
-        row = self.remote._row(self.roots[0])
+            return Where(parents=[row.id], passing=passing, roots=above)
         if self.mode == "ancestors":
-            return Where(ids=row.path[:-1], passing=passing)
-        return Where(parents=[row.parent], but=row.id, passing=passing)
+            return Where(ids=row.path[:-1], passing=passing, roots=above)
+        return siblings_of(row, passing)
+
+
+def siblings_of(row: Row, passing: Condition = ALWAYS) -> Where:
+    """Those of a root are in every shard."""
+    roots = None if row.parent is None else [row.path[0]]
+    return Where(parents=[row.parent], but=row.id, passing=passing, roots=roots)
 
 
 def position(row: Row, mode: str, roots: Sequence[str]) -> Any:

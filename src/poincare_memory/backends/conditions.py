@@ -18,7 +18,7 @@ import numpy as np
 from ..retrieval.conditions import EXACT, FIELDS, NUMERIC_FIELDS, ORDERS
 from ..retrieval.conditions import _instant as instant_of
 
-__all__ = ["OPEN", "Condition", "Every", "Holds", "Language", "Not", "Some", "condition_of"]
+__all__ = ["OPEN", "Condition", "Every", "Holds", "Language", "Not", "Some", "condition_of", "sendable"]
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,16 @@ def _has_order(value: Any) -> bool:
 
 
 def _can_be_sent(text: str) -> bool:
-    return "\x00" not in text and (text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text))
+    return "\x00" not in text and _is_unicode(text)
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= one <= "\udfff" for one in text)
+
+
+def sendable(ids: Iterable[Any]) -> list[str]:
+    """Those that a memory may have: strings that can be written as UTF-8."""
+    return [id for id in ids if isinstance(id, str) and _is_unicode(id)]
 
 
 # --- fields of the record ---------------------------------------------------------------------------------------

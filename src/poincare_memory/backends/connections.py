@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from .errors import BackendError
+from .silence import HeardConnection
 
 try:
     import psycopg
@@ -22,6 +23,7 @@ except ImportError as error:
 
 __all__ = ["Connections", "told"]
 
+GRACE: Final = 1.0  # seconds that the answer to a statement may take to come, beside the statement
 # What a server says that will answer in a moment; libpq has no code for it.
 _SOON: Final = ("starting up", "shutting down", "not yet accepting connections", "in recovery mode")
 
@@ -82,17 +84,27 @@ class Connections:
             if not connection.closed:
                 return connection
 
-    def _opened(self) -> Any:
+    def _opened(self) -> HeardConnection:
         until, pause = time.monotonic() + self.timeout, 0.05
         while True:
             try:
-                return psycopg.connect(**self._options, autocommit=True)
+                connection = HeardConnection.connect(**self._options, autocommit=True)
+                connection.patience = self.timeout + GRACE
+                return connection
             except psycopg.OperationalError as error:
                 soon = any(word in str(error) for word in _SOON)
                 if not soon or time.monotonic() + pause > until:
                     raise BackendError(f"no connection to PostgreSQL: {told(error)}") from error
             time.sleep(pause)
             pause = min(2 * pause, 1.0)
+
+    def answers(self) -> bool:
+        """Whether the server says something to who knocks: also that there is no room."""
+        try:
+            HeardConnection.connect(**self._options).close()
+        except psycopg.Error as error:
+            return not isinstance(error, psycopg.errors.ConnectionTimeout)
+        return True
 
     def close(self) -> None:
         """Close those that nobody has."""

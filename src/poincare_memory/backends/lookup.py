@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..store.arrays import checked_reference
 from ..store.records import MemoryRecord
-from .asked import by_branch, in_the_tree, position
+from .asked import by_branch, in_the_tree, position, siblings_of
+from .conditions import sendable
 from .rows import Engine, Row, Where, record_of
 
 
@@ -18,7 +20,7 @@ class RemoteLookup:
         return self._engine.count()
 
     def __contains__(self, id: object) -> bool:
-        return isinstance(id, str) and bool(self._engine.fetch(Where(ids=[id])))
+        return bool(self._engine.fetch(Where(ids=sendable([checked_reference(id, "id")]))))
 
     def __iter__(self) -> Iterator[MemoryRecord]:
         """Records in order of insertion; all are fetched."""
@@ -30,7 +32,7 @@ class RemoteLookup:
         return [row.id for row in self._engine.fetch(Where())]
 
     def _row(self, id: str) -> Row:
-        found = self._engine.fetch(Where(ids=[id])) if isinstance(id, str) else []
+        found = self._engine.fetch(Where(ids=sendable([checked_reference(id, "id")])))
         if not found:
             raise KeyError(id)
         return found[0]
@@ -129,8 +131,8 @@ class RemoteLookup:
         -------
         list of str
         """
-        self._row(id)
-        return [row.id for row in by_branch(self._engine.fetch(Where(parents=[id])))]
+        where = Where(parents=[id], roots=self._row(id).path[:1])
+        return [row.id for row in by_branch(self._engine.fetch(where))]
 
     def descendants(self, id: str) -> list[str]:
         """As `Memory.descendants`.
@@ -143,8 +145,8 @@ class RemoteLookup:
         -------
         list of str
         """
-        self._row(id)
-        return [row.id for row in sorted(self._engine.fetch(Where(below=[id])), key=in_the_tree)[1:]]
+        where = Where(below=[id], roots=self._row(id).path[:1])
+        return [row.id for row in sorted(self._engine.fetch(where), key=in_the_tree)[1:]]
 
     def siblings(self, id: str) -> list[str]:
         """As `Memory.siblings`.
@@ -157,8 +159,7 @@ class RemoteLookup:
         -------
         list of str
         """
-        parent = self._row(id).parent
-        return [row.id for row in self._ordered(Where(parents=[parent], but=id), "siblings")]
+        return [row.id for row in self._ordered(siblings_of(self._row(id)), "siblings")]
 
     def roots(self) -> list[str]:
         """As `Memory.roots`.

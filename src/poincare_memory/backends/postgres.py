@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from .connections import Connections, told
 from .errors import BackendError, TryAgainError
-from .postgres_conditions import where_sql
+from .postgres_conditions import holdable, where_sql
 from .postgres_schema import CREATED, GRAPH, MIGRATIONS
 from .rows import SCHEMA, TIMES, Row, Where, micros, optional, schema_of
+from .silence import SilenceError
 
 try:
     import psycopg
@@ -65,6 +66,7 @@ class PostgresEngine:
         if not re.fullmatch(r"[a-z_][a-z0-9_]{0,40}", name):
             raise ValueError(f"name: expected lower-case letters, digits and underscores, got {name!r:.80}")
         self._name, self._exact = name, exact
+        self._goes_on = True  # the graph does, where a filter leaves too few of what it found first
         self._connections = Connections(url, timeout, connections)
         self._here = threading.local()  # the connection of this thread's transaction
         self._run(lambda cursor: None)
@@ -147,7 +149,7 @@ class PostgresEngine:
         except _AGAIN as error:
             _roll_back(connection)
             raise TryAgainError(told(error)) from error
-        except psycopg.Error as error:
+        except (psycopg.Error, SilenceError) as error:
             connection.close()
             raise BackendError(
                 f"the connection broke while PostgreSQL committed ({told(error)}): the edit has happened whole or not "
@@ -216,16 +218,22 @@ class PostgresEngine:
             with self._long_writing():
                 for statement in GRAPH:
                     self._run(lambda cursor, made=statement: cursor.execute(self._sql(made)))  # type: ignore[misc]  # a default in a lambda
+                self._goes_on = self._run(_goes_on)
 
     @contextmanager
     def _long_writing(self) -> Iterator[None]:
         """A transaction that may take its time and that one process at a time is in."""
         with self.writing():
-            self._run(lambda cursor: cursor.execute("SET LOCAL statement_timeout = 0"))
-            self._run(
-                lambda cursor: cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self._name])
-            )
-            yield
+            connection = self._here.connection
+            connection.is_alive = self._connections.answers
+            try:
+                self._run(lambda cursor: cursor.execute("SET LOCAL statement_timeout = 0"))
+                self._run(
+                    lambda cursor: cursor.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [self._name])
+                )
+                yield
+            finally:
+                connection.is_alive = None
 
     # --- rows -------------------------------------------------------------------------------------------
 
@@ -234,7 +242,7 @@ class PostgresEngine:
             return
         mode = sql.SQL("SHARE" if shared else "UPDATE")
         statement = self._sql("SELECT 1 FROM {table} WHERE id = ANY(%s) ORDER BY id FOR {mode}", mode=mode)
-        self._run(lambda cursor: cursor.execute(statement, [list(ids)]).fetchall())
+        self._run(lambda cursor: cursor.execute(statement, [holdable(ids)]).fetchall())
 
     def serials(self, count: int) -> int:
         statement = self._sql(
@@ -257,7 +265,7 @@ class PostgresEngine:
 
     def nearest(self, where: Where, direction: NDArray[np.float64], limit: int) -> list[Row]:
         # What a filter leaves may be far from where a graph looks: it is read whole, by the filter's own indexes.
-        if not self._exact and where == Where(radius=where.radius):
+        if not self._exact and where == Where(radius=where.radius, known_by=where.known_by):
             found = self._run(lambda cursor: self._nearly_nearest(cursor, where, direction, limit))
             if len(found) == limit:
                 return found
@@ -271,7 +279,8 @@ class PostgresEngine:
         order = self._sql("ORDER BY direction <#> %s::vector LIMIT %s")
         statement, values = self._select(where, order, [_vector(direction), limit])
         with cursor.connection.transaction():
-            cursor.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
+            if self._goes_on:
+                cursor.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
             cursor.execute(f"SET LOCAL hnsw.ef_search = {min(_LARGEST_EF, max(40, limit))}")
             return [_row(*row) for row in cursor.execute(statement, values).fetchall()]
 
@@ -325,6 +334,12 @@ class _BrokenError(Exception):
     """A connection broke; `begun` where that was in a transaction."""
 
     begun = False
+
+
+def _goes_on(cursor: Any) -> bool:
+    """Whether graphs are scanned iteratively: from pgvector 0.8 on."""
+    version = cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()[0]
+    return [int(part) for part in re.findall(r"\d+", version)[:2]] >= [0, 8]
 
 
 def _roll_back(connection: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ from ..retrieval.conditions import NUMERIC_FIELDS
 from .conditions import Holds, Language
 from .rows import Where
 
-__all__ = ["Sql", "where_sql"]
+__all__ = ["Sql", "holdable", "where_sql"]
 
 _COMPARISONS: Final = {"$gt": ">", "$gte": ">=", "$lt": "<", "$lte": "<="}
 _EVERYTHING: Final = "facts @> '\"*\"'"  # of metadata that PostgreSQL cannot hold: it passes every condition
@@ -29,22 +30,29 @@ def where_sql(where: Where) -> Sql:
     """The conditions on a row."""
     parts: list[Sql] = [Sql("true")]
     if where.below is not None:
-        parts.append(Sql("path && %s", (where.below,)))
+        parts.append(Sql("path && %s", (holdable(where.below),)))
     if where.parents is not None:
-        known = [parent for parent in where.parents if parent is not None]
+        known = holdable(parent for parent in where.parents if parent is not None)
         parts.append(Sql("(parent = ANY(%s) OR (parent IS NULL AND %s))", (known, None in where.parents)))
     if where.ids is not None:
-        parts.append(Sql("id = ANY(%s)", (where.ids,)))
+        parts.append(Sql("id = ANY(%s)", (holdable(where.ids),)))
     if where.but is not None:
         parts.append(Sql("id <> %s", (where.but,)))
     if where.radius is not None:
         parts.append(Sql("radius = %s", (where.radius,)))
+    if where.known_by is not None:
+        parts.append(Sql("(recorded_at IS NULL OR recorded_at <= %s)", (where.known_by,)))
     passing = _LANGUAGE.say(where.passing)
     if isinstance(passing, Sql):
         parts.append(Sql(f"({passing.text} OR {_EVERYTHING})", passing.values))
     elif not passing:
         parts.append(Sql(_EVERYTHING))
     return _joined(" AND ", parts)
+
+
+def holdable(ids: Iterable[str]) -> list[str]:
+    """Ids that PostgreSQL can hold: no other memory is there."""
+    return [id for id in ids if "\x00" not in id]
 
 
 def _joined(word: str, parts: list[Sql]) -> Sql:

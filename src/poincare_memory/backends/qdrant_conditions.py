@@ -35,6 +35,8 @@ def where_filter(where: Where) -> Any:
         without.append(_among("id", [where.but]))
     if where.radius is not None:
         must.append(_among("radius_key", [repr(where.radius)]))
+    if where.known_by is not None:  # where that is not told, it may have been
+        without.append(models.FieldCondition(key="recorded_at", range=models.Range(gt=where.known_by)))
     passing = _LANGUAGE.say(where.passing)
     if not isinstance(passing, bool):
         must.append(models.Filter(should=[passing, _among("facts", [EVERYTHING])]))

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from ..embed.embedding import check_embedder, embed_texts
+from ..embed.embedding import check_embedder
 from ..embed.hashing import HashingEmbedder
-from ..embed.protocol import Embedder, FloatArray
+from ..embed.protocol import Embedder
 from ..store.memory import Memory
 from ..store.records import SearchResult
+from ..store.requests import checked_query
 from ..store.twins import AsyncTwins
 from ..temporal.instants import to_micros
 from ..temporal.policies import DecayPolicy
 from .asked import Asked
+from .conditions import sendable
 from .edits import edit
 from .given import Known
 from .lookup import RemoteLookup
@@ -134,13 +136,13 @@ class RemoteMemory(RemoteLookup, AsyncTwins):
         list of str
             The ids.
         """
-        listed = [dict(item) for item in items]
+        listed = list(items)
         if not listed:
             return []
         known = Known(self._embedder)
-        known.embed([item["text"] for item in listed if isinstance(item.get("text"), str)])
-        parents = [item["parent"] for item in listed if isinstance(item.get("parent"), str)]
-        own = [item["id"] for item in listed if isinstance(item.get("id"), str)]
+        mappings = [item for item in listed if isinstance(item, Mapping)]
+        known.embed([text for text in sendable(item.get("text") for item in mappings) if text.strip()])
+        parents, own = (sendable(item.get(name) for item in mappings) for name in ("parent", "id"))
         return self._edit(known, own, parents, lambda mem: mem.add_many(listed, on_duplicate=on_duplicate))
 
     def update(
@@ -180,8 +182,9 @@ class RemoteMemory(RemoteLookup, AsyncTwins):
         self._edit(Known(self._embedder), [id], [], lambda mem: mem.remove(id, cascade=cascade))
 
     def _edit(
-        self, known: Known, own: list[str], others: list[str], change: Callable[[Memory], Value]
+        self, known: Known, own: list[Any], others: list[Any], change: Callable[[Memory], Value]
     ) -> Value:
+        own, others = sendable(own), sendable(others)  # `change` says what is wrong with the rest
         return edit(self._engine, lambda: self._empty(known), own, others, change)
 
     # --- searching --------------------------------------------------------------------------------------
@@ -213,18 +216,24 @@ class RemoteMemory(RemoteLookup, AsyncTwins):
         BackendError
             If the server fails.
         """
-        if lexical_coef:
-            raise ValueError("lexical_coef: a memory in a server does not weigh words")
-        embedding = None if query is None else self._embed_query(query)
-        asked = Asked(self, embedding, query, k, mode, root, filters, metric, query_depth)
-        options |= {"at_time": at_time, "query_depth": query_depth, "metric": metric}
-        results = asked.answer(options)
-        if touch and results:
-            self._engine.touch([hit.id for hit in results], to_micros(self._now()))
-        return results
+        options |= {
+            "k": k,
+            "mode": mode,
+            "root": root,
+            "filters": filters,
+            "at_time": at_time,
+            "metric": metric,
+        }
+        options |= {
+            "query_depth": query_depth,
+            "touch": touch,
+            "use_index": use_index,
+            "oversample": oversample,
+        }
+        return self._answer(Known(self._embedder), query, {**options, "lexical_coef": lexical_coef})
 
     def search_many(self, queries: Iterable[str], k: int = 5, **options: Any) -> list[list[SearchResult]]:
-        """As `Memory.search_many`: what `search` finds for each query.
+        """As `Memory.search_many`: what `search` finds for each query; they are embedded together.
 
         Parameters
         ----------
@@ -235,12 +244,19 @@ class RemoteMemory(RemoteLookup, AsyncTwins):
         -------
         list of list of SearchResult
         """
-        return [self.search(query, k, **options) for query in queries]
+        listed = [checked_query(query) for query in queries]
+        known = Known(self._embedder)
+        known.embed([query for query in listed if query is not None])
+        return [self._answer(known, query, {**options, "k": k}) for query in listed]
 
-    def _embed_query(self, query: str) -> FloatArray:
-        if not isinstance(query, str) or not query.strip():
-            raise ValueError(f"query must be a non-empty string or None, got {query!r:.80}")
-        return embed_texts(self._embedder, [query])[0]
+    def _answer(self, known: Known, query: str | None, options: dict[str, Any]) -> list[SearchResult]:
+        if options.pop("lexical_coef", None):
+            raise ValueError("lexical_coef: a memory in a server does not weigh words")
+        asked = Asked(self, query, options)
+        results = asked.answer(None if query is None else known.embed([query])[0])
+        if results and options.get("touch", True):
+            self._engine.touch([hit.id for hit in results], to_micros(self._now()))
+        return results
 
     def _now(self) -> datetime:
         return Memory(embedder=Known(self._embedder), clock=self._clock).clock()
@@ -265,6 +281,7 @@ def connect(
     timeout: float = 30.0,
     exact: bool = True,
     connections: int = 8,
+    shards: int | None = None,
     **options: Any,
 ) -> RemoteMemory:
     """A memory in a server, as `Memory.connect` gives it.
@@ -273,7 +290,7 @@ def connect(
     ----------
     url : str
         ``postgresql://...``, ``qdrant://...``, ``qdrants://...`` or ``qdrant-edge:///folder``.
-    name, timeout, exact, connections, **options
+    name, timeout, exact, connections, shards, **options
         As of `Memory.connect`.
 
     Returns
@@ -290,13 +307,15 @@ def connect(
     scheme = url.partition(":")[0] if isinstance(url, str) else ""
     engine: Engine
     if scheme in ("postgresql", "postgres"):
+        if shards is not None:
+            raise ValueError("shards: a Qdrant cluster has such; for PostgreSQL see Citus in the guide")
         from .postgres import PostgresEngine
 
         engine = PostgresEngine(url, name, timeout, connections=connections, exact=exact)
     elif scheme in ("qdrant", "qdrants", "qdrant-edge"):
         from .qdrant import QdrantEngine
 
-        engine = QdrantEngine.at(url, name, timeout, exact=exact)
+        engine = QdrantEngine.at(url, name, timeout, exact=exact, shards=shards)
     else:
         raise ValueError(
             f"url: expected postgresql://..., qdrant://... or qdrant-edge:///..., got {url!r:.80}"

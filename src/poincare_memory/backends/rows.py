@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -24,6 +24,7 @@ __all__ = [
     "Where",
     "load",
     "micros",
+    "newest",
     "optional",
     "record_of",
     "rows_of",
@@ -70,6 +71,8 @@ class Where:
     but: str | None = None
     passing: Condition = ALWAYS
     radius: float | None = None
+    known_by: int | None = None  # recorded by then
+    roots: list[str] | None = None  # those that they are below, where that is known: their shards are asked
 
 
 class Engine(Protocol):
@@ -136,6 +139,20 @@ def record_of(row: Row) -> MemoryRecord:
         recorded_at=from_micros(row.recorded_at),
         pinned=row.pinned,
     )
+
+
+def newest(rows: Iterable[Row]) -> list[Row]:
+    """One row an id: that of its newest place.
+
+    What moves while a search asks for one radius after the other is seen twice, and so is what changes its shard in a
+    cluster, where a server stopped halfway for as long as that. Serial numbers of places grow.
+    """
+    found: dict[str, Row] = {}
+    for row in rows:
+        other = found.get(row.id)
+        if other is None or max(other.branch) < max(row.branch):
+            found[row.id] = row
+    return list(found.values())
 
 
 def load(memory: Memory, rows: Sequence[Row], *, linked: bool) -> None:

@@ -161,6 +161,7 @@ class Memory(Settings, Remembering, Lookup, Relatives, Searching, Showing, Keepi
         timeout: float = 30.0,
         exact: bool = True,
         connections: int = 8,
+        shards: int | None = None,
         **settings: Any,
     ) -> RemoteMemory:
         """A memory in a database server that many processes share: the same methods, the same scores.
@@ -183,6 +184,9 @@ class Memory(Settings, Remembering, Lookup, Relatives, Searching, Showing, Keepi
             miss some.
         connections : int, default 8
             To PostgreSQL, at most: so many threads are served at once.
+        shards : int, optional
+            For a new memory on a Qdrant cluster: groups of roots, each with a shard of its own (custom sharding). What
+            is below one root stays together, and a search below it asks one shard. Engines in this process have one.
         **settings
             Of a new memory, as of `Memory`; for one that exists they must be those it has.
 
@@ -213,6 +217,7 @@ class Memory(Settings, Remembering, Lookup, Relatives, Searching, Showing, Keepi
             timeout=timeout,
             exact=exact,
             connections=connections,
+            shards=shards,
             embedder=embedder,
             decay=decay,
             clock=clock,
