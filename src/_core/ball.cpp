@@ -192,7 +192,7 @@ std::ptrdiff_t ball_row_terms(const T* x, std::size_t n, std::size_t d, double c
                               double* margin, int threads) {
     const BallTerms terms(curvature);
     FirstOutside outside;
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         WideRow wide(d);
         for (std::size_t i = begin; i < end; ++i) {
             const RowTerms row = terms.of(wide(x + i * d), d);
@@ -210,7 +210,7 @@ std::ptrdiff_t ball_distances(const T* x, std::size_t x_step, const T* y, std::s
     const BallTerms terms(curvature);
     const BlockDistances distances(terms.sqrt_c());
     FirstOutside outside;
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         WideRow wide_x(d), wide_y(d);
         const double *row_x = nullptr, *row_y = nullptr;
         double root_x = 0, root_y = 0;
@@ -244,11 +244,12 @@ class Side {
     Side(const T* rows, std::size_t n, std::size_t d) : rows_(rows), n_(n), d_(d), roots_(n) {}
 
     void find_roots(const BallTerms& terms, std::size_t first_number, FirstOutside& outside, int threads) {
-        parallel_ranges(n_, threads_for(threads, n_ * d_, kGrain), [&](std::size_t begin, std::size_t end) {
-            WideRow wide(d_);
-            for (std::size_t i = begin; i < end; ++i)
-                roots_[i] = inverse_root(terms, wide(rows_ + i * d_), d_, first_number + i, outside);
-        });
+        interruptible_rows(
+            n_, threads_for(threads, n_ * d_, kGrain), d_, [&](std::size_t begin, std::size_t end) {
+                WideRow wide(d_);
+                for (std::size_t i = begin; i < end; ++i)
+                    roots_[i] = inverse_root(terms, wide(rows_ + i * d_), d_, first_number + i, outside);
+            });
     }
     std::size_t size() const { return n_; }
     double root(std::size_t i) const { return roots_[i]; }
@@ -334,7 +335,7 @@ void write_row(const double* x, std::size_t d, double length, double* buffer, fl
 template <typename T>
 void scale_rows(const T* x, std::size_t x_step, const double* length, std::size_t length_step, std::size_t n,
                 std::size_t d, T* out, int threads) {
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         WideRow wide(d);
         std::vector<double> buffer(d);
         for (std::size_t i = begin; i < end; ++i)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "interrupt.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
 
@@ -95,15 +96,15 @@ void products_from_above(const CodedRows& coded, const CodedQuery& query, const 
 void encode_rows(const double* matrix, const std::int32_t* rows, std::size_t count, std::size_t dim,
                  std::int8_t* codes, float* scale, float* error, int threads) {
     const std::size_t stride = code_stride(dim);
-    parallel_ranges(count, threads_for(threads, count * dim, kGrain),
-                    [&](std::size_t begin, std::size_t end) {
-                        std::vector<double> near(dim);
-                        for (std::size_t i = begin; i < end; ++i) {
-                            const std::size_t row = rows ? static_cast<std::size_t>(rows[i]) : i;
-                            encode_row(matrix + row * dim, dim, stride, codes + row * stride, scale + row,
-                                       error + row, near.data());
-                        }
-                    });
+    interruptible_rows(count, threads_for(threads, count * dim, kGrain), dim,
+                       [&](std::size_t begin, std::size_t end) {
+                           std::vector<double> near(dim);
+                           for (std::size_t i = begin; i < end; ++i) {
+                               const std::size_t row = rows ? static_cast<std::size_t>(rows[i]) : i;
+                               encode_row(matrix + row * dim, dim, stride, codes + row * stride, scale + row,
+                                          error + row, near.data());
+                           }
+                       });
 }
 
 // Let x̂ = s·c be what codes c of row x stand for, e ≥ ‖x − x̂‖ its error; q̂ = t·k that of the query's codes k,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "distance_bound.hpp"
+#include "interrupt.hpp"
 #include "numerics.hpp"
 #include "polar.hpp"
 #include "rows.hpp"
@@ -93,8 +94,9 @@ ConeMembers cone_members(const ConeColumns& columns, const std::int32_t* rows, s
                          std::int32_t apex, double K, double sqrt_c, int threads) {
     const std::size_t apex_row = static_cast<std::size_t>(apex);
     const std::unique_ptr<double[]> energies(new double[std::max<std::size_t>(count, 1)]);
-    parallel_ranges(
-        count, threads_for(threads, count * columns.dim, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(
+        count, threads_for(threads, count * columns.dim, kGrain), columns.dim,
+        [&](std::size_t begin, std::size_t end) {
             Cone cone(columns, apex_row, K, sqrt_c);
             float products[kCodeBlock];
             std::fill(products, products + kCodeBlock, 2.0f);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "ball.hpp"
+#include "interrupt.hpp"
 #include "numerics.hpp"
 #include "polar.hpp"
 #include "rows.hpp"
@@ -93,7 +94,7 @@ std::ptrdiff_t half_apertures(const T* x, std::size_t n, std::size_t d, double c
                               double* out, int threads) {
     const BallTerms terms(curvature);
     FirstOutside outside;
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         WideRow wide(d);
         for (std::size_t i = begin; i < end; ++i) {
             const RowTerms row = terms.of(wide(x + i * d), d);
@@ -113,7 +114,7 @@ std::ptrdiff_t measure_pairs(const T* x, std::size_t x_step, const T* y, std::si
                              Measure&& measure) {
     const BallTerms terms(curvature);
     FirstOutside outside;
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         ConeRow apex(d), point(d);
         double aperture = 0;
         for (std::size_t i = begin; i < end; ++i) {

@@ -65,4 +65,12 @@ void interruptible_ranges(std::size_t n, int threads, std::size_t block, Body&& 
     });
 }
 
+// The same over rows of d coordinates each, for kernels that do a few things with every one.
+template <typename Body>
+void interruptible_rows(std::size_t n, int threads, std::size_t d, Body&& body) {
+    constexpr std::size_t kCoordinates = std::size_t{1} << 22;  // some milliseconds of work
+    constexpr std::size_t kPerRow = 32;                         // as many as a row takes whatever its length
+    interruptible_ranges(n, threads, kCoordinates / (d + kPerRow), body);
+}
+
 }  // namespace poincare

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ball.hpp"
+#include "interrupt.hpp"
 #include "numerics.hpp"
 #include "polar.hpp"
 #include "rows.hpp"
@@ -60,7 +61,7 @@ std::ptrdiff_t ball_to_lorentz(const T* x, std::size_t n, std::size_t d, double 
                                int threads) {
     const BallTerms terms(curvature);
     FirstOutside outside;
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         WideRow wide(d);
         for (std::size_t i = begin; i < end; ++i) {
             const double* row = wide(x + i * d);
@@ -81,7 +82,7 @@ MapReport ball_from_lorentz(const T* x, std::size_t n, std::size_t d, double cur
     const double sqrt_c = std::sqrt(curvature);
     FirstOutside below;
     std::atomic<bool> saturated{false};
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         WideRow wide(d);
         std::vector<double> point(d);
         for (std::size_t i = begin; i < end; ++i) {
@@ -102,7 +103,7 @@ void lorentz_distances(const T* x, std::size_t x_step, const T* y, std::size_t y
                        std::size_t d, double curvature, double* out, int threads) {
     const double sqrt_c = std::sqrt(curvature);
     const std::size_t width = d + 1;
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         PolarRow row_x(d), row_y(d);
         for (std::size_t i = begin; i < end; ++i) {
             if (x_step != 0 || i == begin) row_x.read(x + i * x_step * width, sqrt_c);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "interrupt.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
 
@@ -124,7 +125,7 @@ template <typename T, typename MakeMap>
 MapReport map_rows(std::size_t n, std::size_t d, double sqrt_c, double limit, T* out, int threads,
                    const FirstOutside& outside, MakeMap&& make_map) {
     std::atomic<bool> saturated{false};
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         auto map = make_map();
         Vector point(d);
         for (std::size_t i = begin; i < end; ++i) {
@@ -179,7 +180,7 @@ std::ptrdiff_t log_maps(Rows<T> x, Rows<T> y, std::size_t n, std::size_t d, doub
                         int threads) {
     const BallTerms ball(curvature);
     FirstOutside outside;
-    parallel_ranges(n, threads_for(threads, n * d, kGrain), [&](std::size_t begin, std::size_t end) {
+    interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
         Cursor<T> a(x, d), b(y, d);
         Vector heading(d), velocity(d);
         for (std::size_t i = begin; i < end; ++i) {

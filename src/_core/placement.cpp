@@ -254,16 +254,16 @@ void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, st
     std::size_t begin = 0;
     for (const std::size_t end : ends) {
         const std::size_t wide = end - begin;
-        parallel_ranges(
-            wide, threads_for(threads, wide * columns.dim, kGrain), [&](std::size_t first, std::size_t last) {
-                Placer placer(rule, columns.dim);
-                for (std::size_t i = first; i < last; ++i) {
-                    if ((i - first) % block == 0) poll();
-                    const std::size_t at = by_level[begin + i];
-                    place_row(columns, static_cast<std::size_t>(rows[at]),
-                              columns.embedding + at * columns.dim, rule, placer);
-                }
-            });
+        parallel_ranges(wide, threads_for(threads, wide * columns.dim, kGrain),
+                        [&](std::size_t first, std::size_t last) {
+                            Placer placer(rule, columns.dim);
+                            for (std::size_t i = first; i < last; ++i) {
+                                if ((i - first) % block == 0) poll();
+                                const std::size_t at = by_level[begin + i];
+                                place_row(columns, static_cast<std::size_t>(rows[at]),
+                                          columns.embedding + at * columns.dim, rule, placer);
+                            }
+                        });
         begin = end;
     }
 }
@@ -275,14 +275,15 @@ template void place_rows(const PlacementColumns<double>&, const std::int32_t*, s
 
 void points_of_rows(const double* direction, const double* radius, const std::int32_t* rows, std::size_t n,
                     std::size_t dim, double sqrt_c, double* out, int threads) {
-    parallel_ranges(n, threads_for(threads, n * dim, kGrain), [&](std::size_t first, std::size_t last) {
-        for (std::size_t i = first; i < last; ++i) {
-            const std::size_t row = static_cast<std::size_t>(rows[i]);
-            const double norm = std::min(std::tanh(sqrt_c * radius[row] / 2), kLargestPointNorm) / sqrt_c;
-            const double* u = direction + row * dim;
-            for (std::size_t j = 0; j < dim; ++j) out[i * dim + j] = norm * u[j];
-        }
-    });
+    interruptible_rows(
+        n, threads_for(threads, n * dim, kGrain), dim, [&](std::size_t first, std::size_t last) {
+            for (std::size_t i = first; i < last; ++i) {
+                const std::size_t row = static_cast<std::size_t>(rows[i]);
+                const double norm = std::min(std::tanh(sqrt_c * radius[row] / 2), kLargestPointNorm) / sqrt_c;
+                const double* u = direction + row * dim;
+                for (std::size_t j = 0; j < dim; ++j) out[i * dim + j] = norm * u[j];
+            }
+        });
 }
 
 }  // namespace poincare

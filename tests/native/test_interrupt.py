@@ -44,6 +44,11 @@ CASES = {
         "ball.pairwise_distance(x[:300], x)",
         "assert ball.pairwise_distance(x[:3], x[:3]).shape == (3, 3)",
     ),
+    "maps of many points": (
+        "ball = PoincareBall(); x = draw.uniform(-0.05, 0.05, (800_000, 64))",
+        "ball.expmap(x, x)",
+        "assert ball.expmap(x[:3], x[:3]).shape == (3, 64)",
+    ),
     "training": (
         "edges = np.stack([np.arange(1, 300_000), np.arange(1, 300_000) // 10], 1)",
         "fit_poincare_embeddings(edges, epochs=50)",
