@@ -67,7 +67,7 @@ def test_tables(tmp_path: Path) -> None:
 @given(st.lists(st.tuples(st.text(min_size=1), st.text(min_size=1)), max_size=8))
 def test_any_text_in_a_quoted_table(tmp_path_factory: pytest.TempPathFactory, edges) -> None:
     edges = [tuple(node.strip() for node in edge) for edge in edges]
-    edges = [e for e in edges if all(e) and not any("\0" in n or not n.isprintable() for n in e)]
+    edges = [e for e in edges if all(e) and e[0] != e[1] and all(n.isprintable() for n in e)]
     path = tmp_path_factory.mktemp("any") / "edges.csv"
     path.write_text("\n".join(",".join('"' + n.replace('"', '""') + '"' for n in e) for e in edges), "utf-8")
     assert read_edges(path).edges == edges
@@ -77,7 +77,10 @@ def test_any_text_in_a_quoted_table(tmp_path_factory: pytest.TempPathFactory, ed
     ("content", "line", "message"),
     [
         (b"a\tb\nonly\n", 2, "at least 2 columns"),
+        (b"a b\n", 1, r"at least 2 columns \('\\t' between\), got 1"),
         (b"a\tb\n\t b\n", 2, "blank"),
+        (b"a\tb\n c\tc \n", 2, "node 'c' is its own parent"),
+        (b"a\tb\rb\tc\r", 1, "lone carriage return"),
         (b"a\tb\n\na\t\xff\n", 3, "UTF-8"),
         (b"a\tb\0\n", 1, "NUL"),
         (b"a\t" + b"b" * (1 << 20), 1, "longer than"),
@@ -106,6 +109,9 @@ def test_broken_quotes_headers_and_arguments(tmp_path: Path) -> None:
     for name, value in (("delimiter", ",,"), ("delimiter", "\n"), ("parent", -1), ("max_bytes", 0)):
         with pytest.raises(ValueError, match=name):
             read_edges(path, **{name: value})
+    path.write_text("b,a\n")
+    with pytest.raises(ValueError, match="parent, child: expected two columns, got 1 and 'a'"):
+        read_edges(path, 1, "a")
     with pytest.raises(FileNotFoundError):
         read_edges(tmp_path / "none.tsv")
     empty = tmp_path / "empty.tsv"
@@ -272,10 +278,22 @@ def test_obo(tmp_path: Path) -> None:
         ("[Term]\nid: a\nnonsense\n", 3, "tag: value"),
         ("[Term]\nid: a\nis_a: ! nothing\n", 3, "identifier"),
         ("[Term]\nid: a\n: b\n", 3, "tag: value"),
+        ("[Term]\nid: a\nname: x\nis_a: a ! itself\n", 4, "term 'a' is its own parent"),
+        ("format-version: 1.2\r[Term]\rid: a\r", 1, "lone carriage return"),
+        ("[Term]\nid: a\nis_obsolete: ! unsaid\n", 3, "identifier"),
     ],
 )
 def test_broken_obo_names_its_line(tmp_path: Path, content: str, line: int, message: str) -> None:
     assert_names_line(read_obo, tmp_path / "x.obo", content.encode(), line, message)
+
+
+@pytest.mark.parametrize("mark", ["true", "True", "true ! since 2019", 'true {source="x"}'])
+def test_an_obsolete_term_is_nobodys_parent(tmp_path: Path, mark: str) -> None:
+    path = tmp_path / "x.obo"
+    child = "[Term]\nid: b\nis_a: a\nis_a: c\n"
+    path.write_text(f"{child}[Term]\nid: a\nis_obsolete: {mark}\n[Term]\nid: c\nis_obsolete: false\n")
+    assert read_obo(path) == Taxonomy([("c", "b")], {"b": "b", "c": "c"})
+    assert read_obo(path, obsolete=True).edges == [("a", "b"), ("c", "b")]
 
 
 def test_obo_definitions_in_quotes(tmp_path: Path) -> None:

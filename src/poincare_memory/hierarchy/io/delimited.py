@@ -54,8 +54,8 @@ def read_edges(
     Raises
     ------
     ValueError
-        Naming file and line: for a row without these columns, a blank node, quotes that do not match, or what is no
-        text in UTF-8.
+        Naming file and line: for a row without these columns, a blank node, one that is its own parent, quotes that
+        do not match, or what is no text in UTF-8.
 
     Examples
     --------
@@ -77,15 +77,23 @@ def read_edges(
         raise ValueError("header: a column that is given by name needs a header")
     else:
         places = {name: integer(name, column, least=0) for name, column in wanted.items()}
+    if places["parent"] == places["child"]:
+        raise ValueError(f"parent, child: expected two columns, got {parent!r} and {child!r}")
     edges: list[tuple[str, str]] = []
     texts: dict[str, str] = {}
     least = max(places.values()) + 1
     for line, row in rows:
         if len(row) < least:
-            raise fail(path, line, f"expected at least {least} columns, got {len(row)}: {row!r:.80}")
+            raise fail(
+                path,
+                line,
+                f"expected at least {least} columns ({separator!r} between), got {len(row)}: {row!r:.80}",
+            )
         above, below = row[places["parent"]].strip(), row[places["child"]].strip()
         if not above or not below:
             raise fail(path, line, f"expected two nodes, got a blank one: {row!r:.80}")
+        if above == below:
+            raise fail(path, line, f"node {above!r:.80} is its own parent")
         edges.append((above, below))
         if text is not None and row[places["text"]].strip():
             texts.setdefault(below, row[places["text"]].strip())

@@ -38,7 +38,10 @@ def lines_of(path: Path, max_bytes: int) -> Iterator[tuple[int, str]]:
                 raise fail(path, number, f"expected UTF-8: {error.reason} at byte {error.start}") from None
             if "\0" in text:
                 raise fail(path, number, "expected text, got a NUL character")
-            yield number, text.rstrip("\r\n")
+            text = text.rstrip("\r\n")
+            if "\r" in text:
+                raise fail(path, number, "expected lines that end in a line feed, got a lone carriage return")
+            yield number, text
 
 
 def contents(path: Path, max_bytes: int) -> bytes:

@@ -38,7 +38,7 @@ def read_obo(
     definitions : bool, default False
         Texts are name and definition, not the name alone.
     obsolete : bool, default False
-        Keep terms that are marked so.
+        Keep terms that are marked so. Otherwise they are nobody's parent either.
     max_bytes : int, default 2**30
         Larger files, unpacked, are refused.
 
@@ -50,7 +50,7 @@ def read_obo(
     Raises
     ------
     ValueError
-        Naming file and line, for what is no OBO.
+        Naming file and line, for what is no OBO, and a term that is its own parent.
 
     Examples
     --------
@@ -73,18 +73,23 @@ def read_obo(
         raise TypeError(f"relations: expected a collection of names, got one string: pass ({relations!r},)")
     edges: list[tuple[str, str]] = []
     texts: dict[str, str] = {}
+    left_out: set[str] = set()
     for line, clauses in _terms(path, max_bytes):
         ids = [_word(path, clause) for clause in clauses if clause[1] == "id"]
         if len(ids) != 1:
             raise fail(path, line, f"expected one id in this [Term], got {len(ids)}")
         term = ids[0]
-        if not obsolete and any(tag == "is_obsolete" and value == "true" for _, tag, value in clauses):
+        if not obsolete and _is_obsolete(path, clauses):
+            left_out.add(term)
             continue
         if term in texts:
             raise fail(path, line, f"term {term!r:.80} is already defined")
         texts[term] = _text(path, term, clauses, definitions)
-        edges += [(parent, term) for parent in _parents(path, clauses, relations)]
-    return Taxonomy(edges, texts)
+        for number, parent in _parents(path, clauses, relations):
+            if parent == term:
+                raise fail(path, number, f"term {term!r:.80} is its own parent")
+            edges.append((parent, term))
+    return Taxonomy([edge for edge in edges if edge[0] not in left_out], texts)
 
 
 def _terms(path: Path, max_bytes: int) -> Iterator[tuple[int, list[Clause]]]:
@@ -111,15 +116,20 @@ def _terms(path: Path, max_bytes: int) -> Iterator[tuple[int, list[Clause]]]:
         yield begin, clauses
 
 
-def _parents(path: Path, clauses: list[Clause], relations: Collection[str]) -> Iterator[str]:
+def _is_obsolete(path: Path, clauses: list[Clause]) -> bool:
+    return any(clause[1] == "is_obsolete" and _word(path, clause).lower() == "true" for clause in clauses)
+
+
+def _parents(path: Path, clauses: list[Clause], relations: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Lines, and the parents that they name."""
     for clause in clauses:
         line, tag, value = clause
         if tag == "is_a" and "is_a" in relations:
-            yield _word(path, clause)
+            yield line, _word(path, clause)
         elif tag == "relationship":
             relation, _, target = value.partition(" ")
             if relation in relations:
-                yield _word(path, (line, tag, target.strip()))
+                yield line, _word(path, (line, tag, target.strip()))
 
 
 def _word(path: Path, clause: Clause) -> str:
