@@ -84,10 +84,12 @@ store.records
 store.stored_record
 store.held_records
 store.lock
+store.forking
 store.placement
 store.errors
 store.undo
 store.changes
+store.room
 store.arrays
 store.filtered_fields
 store.filtered_keys
@@ -147,7 +149,6 @@ store.read_errors
 store.turns
 store.connections
 store.following
-store.forking
 store.livefile
 store.reembedding
 store.live

@@ -88,11 +88,13 @@ def resident():
     lines = open("/proc/self/status").read().splitlines()
     return 1024 * int(next(line for line in lines if line.startswith("RssAnon")).split()[1])
 
-memory, count = pm.Memory(embedder=Random(sys.argv[1])), int(sys.argv[2])
+memory, count = pm.Memory(embedder=Random(sys.argv[1]), precision=sys.argv[2]), 50_000
 memory.add("first")
 memory.search("a query", touch=False)
 before = resident()
-memory.add_many({"id": f"m{i}", "text": f"short text {i}", "parent": f"m{i // 8}" if i else None} for i in range(count))
+for start in range(0, count, 1000):
+    rows = range(start, start + 1000)
+    memory.add_many({"id": f"m{i}", "text": f"short text {i}", "parent": f"m{i // 8}" if i else None} for i in rows)
 memory.search("a query", touch=False)
 print((resident() - before) / count)
 """
@@ -101,11 +103,11 @@ print((resident() - before) / count)
 class Room:
     """Anonymous resident memory, in a process of its own; Linux."""
 
-    params = ("float32", "float64")
-    param_names = ("dtype",)
+    params = (("float32", "float64"), ("full", "compact"))
+    param_names = ("dtype", "precision")
 
-    def track_bytes_a_memory(self, dtype: str) -> float:
-        command = [sys.executable, "-c", ROOM, dtype, "50000"]
+    def track_bytes_a_memory(self, dtype: str, precision: str) -> float:
+        command = [sys.executable, "-c", ROOM, dtype, precision]
         return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
     track_bytes_a_memory.unit = "bytes"  # type: ignore[attr-defined]

@@ -131,7 +131,7 @@ def test_memory_that_runs_out_while_growing_changes_nothing(monkeypatch: pytest.
     def exhausted(*args: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(columns, "_grown_matrix", exhausted)
+    monkeypatch.setattr(columns.room, "grown", exhausted)
     with pytest.raises(MemoryError):
         mem.add_many({"text": f"more {i}"} for i in range(1000))
     monkeypatch.undo()

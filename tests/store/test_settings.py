@@ -243,7 +243,7 @@ def test_an_embedder_whose_length_changed_is_named_and_changes_nothing() -> None
 def test_a_new_live_store_has_the_defaults_of_a_memory() -> None:
     parameters = inspect.signature(Memory).parameters
     assert {name: parameters[name].default for name in DEFAULTS} == DEFAULTS
-    not_in_files = {"embedder", "decay", "clock"}
+    not_in_files = {"embedder", "decay", "clock", "precision"}
     assert set(parameters) - set(DEFAULTS) == not_in_files
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from .room import InMemory, Room
 
 MISSING = _kernels.MISSING_INSTANT
 Rows = NDArray[np.int32]
@@ -40,6 +41,7 @@ SCALARS: dict[str, tuple[Any, Any]] = {
 }
 VECTORS: dict[str, Any] = {"direction": np.float64}
 LEAST_CAPACITY = 8
+ROUNDED_AT_ONCE = 4096  # rows
 
 
 class RowOf(dict[str, int]):
@@ -127,8 +129,9 @@ class Arrays:
     learnt: NDArray[np.uint8]
     direction: NDArray[np.float64]
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, room: Room | None = None) -> None:
         self.dim = dim
+        self.room: Room = InMemory() if room is None else room
         self.n = self.high_water = 0
         self._free_rows: list[int] = []
         for name, (dtype, blank) in SCALARS.items():
@@ -151,19 +154,25 @@ class Arrays:
 
     def rounded(self, rows: Rows) -> NDArray[np.float32]:
         """Directions of these rows in float32."""
-        return self.direction[rows].astype(np.float32)
+        rounded = np.empty((len(rows), self.dim), np.float32)
+        for start in range(0, len(rows), ROUNDED_AT_ONCE):
+            part = slice(start, start + ROUNDED_AT_ONCE)
+            rounded[part] = self.direction[rows[part]]
+        return rounded
 
     def change_dim(self, dim: int) -> None:
         """Blank vectors of another length; whoever asks for it fills them."""
         self.dim = dim
         for name, dtype in VECTORS.items():
-            setattr(self, name, np.zeros((self.capacity, dim), dtype))
+            setattr(self, name, self.room.blank(name, self.capacity, dim, dtype))
 
     def _grow(self, needed: int) -> None:
         if needed <= self.capacity:
             return
-        # Twice as much: what is not used yet is address space, no memory, and copying is what growth costs.
-        capacity = max(needed, 2 * self.capacity, LEAST_CAPACITY)
+        # Twice as much: what is not used yet is address space, no memory, and copying is what growth costs. Where
+        # vectors are in files, nothing but the rest is copied, and the rest is most of what there is.
+        more = self.capacity if self.room.precision == "full" else self.capacity // 4
+        capacity = max(needed, self.capacity + more, LEAST_CAPACITY)
         if capacity >= 2**31:
             raise MemoryError("a store holds at most 2,147,483,647 memories")
         used = self.high_water
@@ -172,10 +181,5 @@ class Arrays:
             grown[name] = np.full(capacity, blank, dtype)
             grown[name][:used] = getattr(self, name)[:used]
         for name, dtype in VECTORS.items():
-            grown[name] = self._grown_matrix(getattr(self, name), dtype, capacity)
+            grown[name] = self.room.grown(name, getattr(self, name), used, capacity, dtype)
         vars(self).update(grown)  # all or none, in one step: they must not differ in length
-
-    def _grown_matrix(self, old: NDArray[Any], dtype: Any, capacity: int) -> NDArray[Any]:
-        grown = np.empty((capacity, self.dim), dtype)
-        grown[: min(self.high_water, len(old))] = old[: self.high_water]
-        return grown

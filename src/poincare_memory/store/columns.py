@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
-from .arrays import LEAST_CAPACITY, MISSING, SCALARS, VECTORS, RowOf, Rows, span_of
+from .arrays import LEAST_CAPACITY, MISSING, SCALARS, RowOf, Rows, span_of
+from .arrays import VECTORS as VECTORS
 from .changes import Change
 from .filtered_keys import FilteredKeys
 from .held_records import HeldRecords
@@ -32,6 +33,7 @@ from .undo import LINKS
 if TYPE_CHECKING:
     from .changes import ClosedFile
     from .livefile import LiveFile
+    from .room import Room
 
 JOURNAL_LENGTH = 1024
 
@@ -54,8 +56,8 @@ class Columns(TreeLinks):
         What keeps these memories, where a file does.
     """
 
-    def __init__(self, dim: int, lock: SharedLock | None = None) -> None:
-        super().__init__(dim)
+    def __init__(self, dim: int, lock: SharedLock | None = None, room: Room | None = None) -> None:
+        super().__init__(dim, room)
         self.lock = SharedLock() if lock is None else lock
         self.file: LiveFile | ClosedFile | None = None
         self.structure_version = self.value_version = 0
@@ -268,10 +270,10 @@ class Columns(TreeLinks):
         now = np.full(self.high_water + 1, -1, np.int32)  # the last place is that of "no row"
         now[rows] = np.arange(n, dtype=np.int32)
         packed: dict[str, Any] = {}
-        for name in (*SCALARS, *VECTORS):
+        for name in SCALARS:
             column = getattr(self, name)[rows]
             packed[name] = now[column] if name in LINKS else column
-        packed["_written"] = None if self._written is None else self._written[rows]
+        packed |= self._packed_vectors(rows, n)
         packed["_held"] = {int(now[row]): embedding for row, embedding in self._held.items()}
         places = rows.tolist()
         for name in ("ids", "texts", "metas"):
@@ -463,10 +465,9 @@ class Columns(TreeLinks):
             if k not in ("lock", "undo", "file", "_records", "_meta_guard", "_filtered", "_journal")
         }
         used = self.high_water
-        for name in (*SCALARS, *VECTORS):
+        for name in SCALARS:
             state[name] = state[name][: max(used, LEAST_CAPACITY)].copy()
-        if self._written is not None:
-            state["_written"] = self._written[:used].copy()
+        state |= self._packed_vectors(np.arange(used, dtype=np.int32), len(state["order"]))
         state["_held"] = dict(self._held)
         for name in ("ids", "texts", "metas", "_free_rows"):
             state[name] = list(state[name])
@@ -477,6 +478,7 @@ class Columns(TreeLinks):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._settle_in()
         self.undo = self.file = None
         self._live_count = self.n
         self._journal = deque(maxlen=JOURNAL_LENGTH)

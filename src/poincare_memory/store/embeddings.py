@@ -1,8 +1,8 @@
 """What the embedder returned for each memory, to the bit.
 
-float64 embeddings are an array as long as the others. float32 ones take no room where a memory's direction and its
-parent's, which are float64, hold all of their bits (``src/_core/embeddings.hpp``): two numbers a row tell how. The
-few that these do not give are held one by one.
+float64 embeddings are an array as long as the others, and so are those in files. float32 ones in memory take no room
+where a memory's direction and its parent's, which are float64, hold all of their bits (``src/_core/embeddings.hpp``):
+two numbers a row tell how. The few that these do not give are held one by one.
 
 An embedding that is not held is lost with the direction of its row or of its parent: whoever changes one of them
 asks for the embedding before, and sets it after.
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .._core import _kernels
 from .arrays import Arrays, Rows, span_of
+from .room import InFiles, Room
 
 SETTLED_AT_ONCE = 4096  # rows; so many embeddings are in memory twice
 
@@ -35,22 +36,22 @@ class Embeddings(Arrays):
     own: NDArray[np.float64]
     above: NDArray[np.float64]
 
-    def __init__(self, dim: int) -> None:
-        super().__init__(dim)
+    def __init__(self, dim: int, room: Room | None = None) -> None:
+        super().__init__(dim, room)
         self._forget_embeddings(np.float32)
 
     def _forget_embeddings(self, dtype: Any) -> None:
         self.embedding_dtype: np.dtype[Any] = np.dtype(dtype)
         self._written: NDArray[Any] | None = None  # all of them, at least `high_water` rows
         self._held: dict[int, NDArray[np.float32]] = {}  # row -> embedding, before what `own` says
-        if dtype != np.float32:
+        if dtype != np.float32 or self.room.precision == "compact":
             self._written = np.empty((0, self.dim), dtype)  # the first batch becomes the column
 
     def start_embeddings(self, dtype: Any) -> None:
         """Blank ones of all rows there is room for."""
         self._forget_embeddings(dtype)
         if self._written is not None:
-            self._written = np.zeros((self.capacity, self.dim), dtype)
+            self._written = self.room.blank("embedding", self.capacity, self.dim, dtype)
 
     @property
     def folds(self) -> bool:
@@ -63,19 +64,55 @@ class Embeddings(Arrays):
         self.own[:] = self.above[:] = 0
 
     def reserve(self, count: int, embedding_dtype: Any = None) -> None:
-        """Make room for `count` more memories, so that nothing after it can run out of memory half-way."""
+        """Make room for `count` more memories, so that nothing after it can run out of memory or disk half-way."""
+        self.own_vectors()
         super().reserve(count)
-        if embedding_dtype is None:
-            return
+        if embedding_dtype is not None:
+            self._reserve_embeddings(embedding_dtype)
+        self.room.secure(self.high_water + max(0, count - len(self._free_rows)))
+
+    def _reserve_embeddings(self, dtype: Any) -> None:
         if self.high_water == 0:
-            self._forget_embeddings(embedding_dtype)
+            self._forget_embeddings(dtype)
+            if self.room.precision == "compact":
+                self._written = self.room.blank("embedding", self.capacity, self.dim, dtype)
             return
-        wider = np.promote_types(self.embedding_dtype, embedding_dtype)
+        wider = np.promote_types(self.embedding_dtype, dtype)
         if self._written is None:
             if wider != self.embedding_dtype:
                 self._widen()
-        elif len(self._written) < self.capacity:
-            self._written = self._grown_matrix(self._written, wider, self.capacity)
+        elif len(self._written) < self.capacity or wider != self.embedding_dtype:
+            grown = self.room.grown("embedding", self._written, self.high_water, self.capacity, wider)
+            self._written, self.embedding_dtype = grown, wider
+
+    def own_vectors(self) -> None:
+        """Before vectors are written: into no file that another process has too, since a fork."""
+        if not self.room.shared:
+            return
+        used = np.arange(self.high_water, dtype=np.int32)
+        vars(self).update(self._packed_vectors(used, self.capacity))
+
+    def _packed_vectors(self, rows: Rows, capacity: int) -> dict[str, Any]:
+        """Attributes of columns of `capacity` rows that begin with these, in a room of their own."""
+        matrices = {"direction": self.direction}
+        if self._written is not None and len(self._written):
+            matrices["embedding"] = self._written
+        room, made = self.room.packed(matrices, rows, capacity)
+        return {
+            "room": room,
+            "direction": made["direction"],
+            "_written": made.get("embedding", self._written),
+        }
+
+    def _settle_in(self) -> None:
+        """Bring vectors that came from elsewhere into the room."""
+        if not isinstance(self.room, InFiles):
+            return
+        used = self.high_water
+        for name, attribute in (("direction", "direction"), ("embedding", "_written")):
+            matrix = getattr(self, attribute)
+            if matrix is not None and len(matrix) and not self.room.holds(name, matrix):
+                setattr(self, attribute, self.room.grown(name, matrix, used, self.capacity, matrix.dtype))
 
     def _widen(self) -> None:
         """Write float64 for all that was folded or held."""
@@ -105,6 +142,7 @@ class Embeddings(Arrays):
 
         The first float64 batch of a store becomes the column itself, where it owns its memory.
         """
+        self.own_vectors()
         written = self._written
         if written is None:
             self._fold(rows, embeddings)

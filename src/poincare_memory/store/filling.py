@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ..temporal.policies import DecayPolicy
     from .arrays import Rows
     from .columns import Columns
+    from .room import Room
 
 
 def take_settings(store: Store, config: Mapping[str, Any], where: str, keep_decay: bool) -> None:
@@ -60,6 +61,7 @@ def store_of(
     embedder: Embedder | None = None,
     decay: DecayPolicy | None = None,
     clock: Callable[[], datetime] | None = None,
+    room: Room | None = None,
 ) -> Store:
     """Build a store from an archive after checking every value of it.
 
@@ -68,7 +70,7 @@ def store_of(
     ValueError
         Naming `where`, the record and the field, and what was expected there.
     """
-    store = empty_store(archive.config, where, embedder=embedder, decay=decay, clock=clock)
+    store = empty_store(archive.config, where, embedder=embedder, decay=decay, clock=clock, room=room)
     fill(store, archive, where)
     return store
 
@@ -121,7 +123,8 @@ def _filled_vectors(
     for points, embeddings in archive.vectors:
         has_length = check_vectors(points, embeddings, names, store, filled)
         if not len(rows):
-            if archive.positions is not None:  # a live store: room that is not touched takes no memory
+            # A live store: room that is not touched takes no memory, but it does take disk.
+            if archive.positions is not None and columns.room.precision == "full":
                 columns.reserve(archive.count + archive.count // 2)
             rows = columns.allocate(archive.count)
         wide = filled and columns.embedding_dtype == np.float64  # by a block before: then all of them are
@@ -165,6 +168,7 @@ def empty_store(
     embedder: Embedder | None,
     decay: DecayPolicy | None,
     clock: Callable[[], datetime] | None,
+    room: Room | None = None,
 ) -> Store:
     """Store with the settings of a file and no memories."""
     if not isinstance(config, Mapping):
@@ -185,6 +189,7 @@ def empty_store(
         return Store(
             used,
             BallProjector(PoincareBall(config["curvature"])),
+            room,
             decay=policy_from_spec(config.get("decay", {"type": "none"})) if decay is None else decay,
             clock=utcnow if clock is None else clock,
             **{name: config[name] for name in SETTINGS_IN_FILES},

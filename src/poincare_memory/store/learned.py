@@ -38,6 +38,7 @@ def place_learned(store: Store, points: Mapping[str, ArrayLike | None] | Precise
         told = np.concatenate([rows, back])
         moving = columns.rows_below(told)
         columns.before(moving, *PLACE)
+        columns.own_vectors()
         embeddings = columns.embeddings(moving)
         if columns.undo is not None:
             columns.undo.mark(told, EXTRA)

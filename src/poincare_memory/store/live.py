@@ -29,6 +29,7 @@ from .errors import StoreBusyError, StoreWriteError
 from .filling import embedder_of, empty_store, fill
 from .livefile import LiveFile
 from .reembedding import Placeholder, reembed_all
+from .room import Precision, room_of
 from .sqlite import archive_in
 from .state import SETTINGS, Store
 from .turns import adopt, turn
@@ -64,6 +65,7 @@ def open_store(
     history: bool = False,
     reembed: bool = False,
     progress: Progress = None,
+    precision: Precision = "full",
     settings: Mapping[str, Any],
 ) -> Store:
     """Store behind a file; see `Memory.open`."""
@@ -74,6 +76,7 @@ def open_store(
     unknown = [name for name in settings if name not in DEFAULTS]
     if unknown:
         raise TypeError(f"no such setting: {', '.join(unknown)}; known are {', '.join(DEFAULTS)}")
+    room_of(precision)  # which it is to be
     file = _usable_file(path, create)
     blank = _new_store(embedder, decay, settings)  # what is wrong with it is said before a file is made
     try:
@@ -88,7 +91,14 @@ def open_store(
             opening.make(blank)
         opening.check(embedder, settings, history, reembed)
         opening.prepare(history, progress)
-        store = empty_store(opening.config(), str(file), embedder=opening.embedder, decay=decay, clock=clock)
+        store = empty_store(
+            opening.config(),
+            str(file),
+            embedder=opening.embedder,
+            decay=decay,
+            clock=clock,
+            room=room_of(precision, str(file.parent)),
+        )
         LiveFile(file, synchronous, patience, decay_is_ours=decay is not None).attach(store, writer)
     return store
 

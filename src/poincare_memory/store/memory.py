@@ -26,6 +26,7 @@ from .facade.searching import Searching
 from .facade.searching import SearchMode as SearchMode
 from .facade.settings import Settings
 from .facade.showing import Showing
+from .room import Precision, room_of
 from .state import FORMAT_VERSION as FORMAT_VERSION
 from .state import SETTINGS, Metric, Store
 from .twins import AsyncTwins
@@ -84,6 +85,10 @@ class Memory(Settings, Remembering, Lookup, Relatives, Searching, Showing, Keepi
         Returns "now" as a `datetime` (naive: UTC); the system's time by default.
     lexical_coef : float, default 0.0
         What the best match of the query's words (BM25) adds to its score; see `search`.
+    precision : {"full", "compact"}, default "full"
+        "compact": exact vectors are in a file. A search reads those few of them that codes in eight bits, which stay
+        in memory with their proven errors, cannot exclude: the same ids, and scores to the last bit, from a quarter of
+        the memory. The file has no name and vanishes with the memory; `TMPDIR` says in which folder it is.
 
     Raises
     ------
@@ -121,10 +126,12 @@ class Memory(Settings, Remembering, Lookup, Relatives, Searching, Showing, Keepi
         clock: Callable[[], datetime] | None = None,
         *,
         lexical_coef: float = 0.0,
+        precision: Precision = "full",
     ) -> None:
         self._store = Store(
             HashingEmbedder() if embedder is None else check_embedder(embedder),
             BallProjector(PoincareBall(curvature)),
+            room_of(precision),
             decay=NoDecay() if decay is None else decay,
             base_depth=base_depth,
             depth_step=depth_step,

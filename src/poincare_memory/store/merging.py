@@ -130,6 +130,7 @@ class Plan:
     def carry_out(self) -> None:
         columns, undo = self.columns, self.columns.undo
         assert undo is not None
+        columns.own_vectors()
         moving = self._moving()
         rest = np.concatenate([self.rows[moving], np.array(self.left_behind, np.int32)])
         mixed = self._mixed(rest)

@@ -152,7 +152,12 @@ def _store_at(store: Store, moment: int) -> Store:
         rows = columns.live_rows()
         rows = rows[(columns.recorded_at[rows] <= moment) & ~np.isin(columns.order[rows], replaced)]
         present = _present(store, rows, found)
-    past = Store(store.embedder, store.projector, **{name: getattr(store, name) for name in SETTINGS})
+    past = Store(
+        store.embedder,
+        store.projector,
+        store.columns.room.another(),
+        **{name: getattr(store, name) for name in SETTINGS},
+    )
     with past.lock.write():
         merge(past, present, (), "history")
     store.past = (key, past)

@@ -30,6 +30,7 @@ def place(store: Store, rows: Rows, embeddings: NDArray[Any] | None = None, thre
     Bécigneul & Hofmann, ICML 2018). A learnt memory stays where it is; what is below it counts depth from there.
     """
     columns = store.columns
+    columns.own_vectors()
     had = embeddings is None
     if embeddings is None:
         embeddings = columns.embeddings(rows)

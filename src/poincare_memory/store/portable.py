@@ -17,6 +17,7 @@ from .archive import EXTRAS, FIELDS, Archive, Block, Floats, written
 from .atomic import write_text
 from .filling import empty_store, store_of
 from .json_records import NUMBERS, archive_by_record, refused, unique
+from .room import Precision, room_of
 from .sqlite import is_database, refuse_foreign
 from .standins import standin_embedder, standin_policy
 
@@ -88,16 +89,18 @@ def from_json(
     embedder: Embedder | None = None,
     decay: DecayPolicy | None = None,
     clock: Callable[[], datetime] | None = None,
+    precision: Precision = "full",
 ) -> Store:
     """Store from JSON text, or from the file at a path.
 
     A string that begins with a brace or bracket (after white space and a byte order mark) is text, any other a
     path.
     """
+    room = room_of(precision)
     text, where = _text_of(source)
     archive = archive_by_record(text)
     if archive is not None:
-        return store_of(archive, where, embedder=embedder, decay=decay, clock=clock)
+        return store_of(archive, where, embedder=embedder, decay=decay, clock=clock, room=room)
     payload = _parsed(text, where)
     if not isinstance(payload, Mapping):
         raise ValueError(
@@ -112,6 +115,7 @@ def from_json(
         embedder=embedder,
         decay=decay,
         clock=clock,
+        room=room,
     )
 
 

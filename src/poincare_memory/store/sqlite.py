@@ -16,6 +16,7 @@ from .archive import Archive, written
 from .atomic import is_special, replacing
 from .errors import StoreBusyError, StoreReadError, StoreWriteError
 from .filling import store_of
+from .room import Precision, room_of
 
 if TYPE_CHECKING:
     from ..embed.base import Embedder
@@ -125,6 +126,7 @@ def load(
     embedder: Embedder | None = None,
     decay: DecayPolicy | None = None,
     clock: Callable[[], datetime] | None = None,
+    precision: Precision = "full",
 ) -> Store:
     """Store from a file of format 1, every value checked; the file is only read.
 
@@ -135,6 +137,7 @@ def load(
     ValueError
         If the file is not a store, is damaged, or holds a value that is not allowed, named by record and field.
     """
+    room_of(precision)  # which it is to be
     file = Path(path)
     if not file.exists():
         raise FileNotFoundError(errno.ENOENT, "no such file", str(file))
@@ -144,7 +147,14 @@ def load(
 
     def store_from(connection: sqlite3.Connection) -> Store:
         with sql.snapshot(connection):
-            return store_of(archive_in(connection, where), where, embedder=embedder, decay=decay, clock=clock)
+            return store_of(
+                archive_in(connection, where),
+                where,
+                embedder=embedder,
+                decay=decay,
+                clock=clock,
+                room=room_of(precision),
+            )
 
     try:
         store = _read_at_rest(file, store_from)

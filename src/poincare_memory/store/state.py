@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..geometry import PoincareBall
     from ..geometry.numerics import FloatArray
     from ..temporal import DecayPolicy
+    from .room import Room
 
 Metric = Literal["shell", "hyperbolic"]
 FORMAT_VERSION = 1  # of files
@@ -109,7 +110,9 @@ class Store:
     decay: DecayPolicy
     clock: Callable[[], datetime]
 
-    def __init__(self, embedder: Embedder, projector: BallProjector, **settings: Any) -> None:
+    def __init__(
+        self, embedder: Embedder, projector: BallProjector, room: Room | None = None, **settings: Any
+    ) -> None:
         self.embedder = embedder
         self.projector = projector
         self.ball = projector.ball
@@ -118,7 +121,7 @@ class Store:
         if settings:
             raise TypeError(f"no such setting: {', '.join(settings)}")
         self.lock = SharedLock()
-        self.columns = Columns(int(embedder.dim), self.lock)
+        self.columns = Columns(int(embedder.dim), self.lock, room)
         self.index: Any = None
         self.past: Any = None  # the store as it stood at the moment last asked for
         self.words: Any = None  # StoreWords, once a search asked for it

@@ -11,14 +11,15 @@ from .arrays import Rows
 from .embeddings import Embeddings
 
 if TYPE_CHECKING:
+    from .room import Room
     from .undo import UndoLog
 
 
 class TreeLinks(Embeddings):
     """Arrays with the links of a forest: constant work an edit, whatever its size."""
 
-    def __init__(self, dim: int) -> None:
-        super().__init__(dim)
+    def __init__(self, dim: int, room: Room | None = None) -> None:
+        super().__init__(dim, room)
         self.undo: UndoLog | None = None
         self.ids: list[str | None] = []
 

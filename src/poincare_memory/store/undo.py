@@ -199,6 +199,7 @@ class UndoLog:
 
     def _put_back(self, rows: Rows, images: list[tuple[str, Any]]) -> None:
         columns = self._columns
+        columns.own_vectors()
         for name, image in images:
             if name == "metas":
                 columns.new_metadata(rows)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ...temporal.policies import DecayPolicy
     from ..exchange import TextFormat
     from ..memory import Memory
+    from ..room import Precision
     from .base import Path
 
 
@@ -200,6 +201,8 @@ class Exchanging(Facade):
         embedder: Embedder | None = None,
         decay: DecayPolicy | None = None,
         clock: Callable[[], datetime] | None = None,
+        *,
+        precision: Precision = "full",
     ) -> Memory:
         """Inverse of `to_json`; `source` is a path or the JSON text itself.
 
@@ -209,6 +212,8 @@ class Exchanging(Facade):
             A path, or the JSON itself.
         embedder, decay, clock : optional
             As for `load`.
+        precision : {"full", "compact"}, keyword-only, default "full"
+            Where vectors are, as in `Memory`.
 
         Returns
         -------
@@ -229,4 +234,6 @@ class Exchanging(Facade):
         """
         from .. import portable
 
-        return cls._of(portable.from_json(source, embedder=embedder, decay=decay, clock=clock))
+        return cls._of(
+            portable.from_json(source, embedder=embedder, decay=decay, clock=clock, precision=precision)
+        )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ...embed.base import Embedder
     from ...temporal.policies import DecayPolicy
     from ..memory import Memory
+    from ..room import Precision
     from .base import Path
 
 
@@ -108,6 +109,8 @@ class Keeping(Facade):
         embedder: Embedder | None = None,
         decay: DecayPolicy | None = None,
         clock: Callable[[], datetime] | None = None,
+        *,
+        precision: Precision = "full",
     ) -> Memory:
         """Read a file that `save` wrote.
 
@@ -121,6 +124,8 @@ class Keeping(Facade):
             What made the vectors, and the policy; needed where the file cannot tell, see above.
         clock : callable, optional
             Gives the present as a datetime; the system's clock by default.
+        precision : {"full", "compact"}, keyword-only, default "full"
+            Where vectors are, as in `Memory`.
 
         Returns
         -------
@@ -147,7 +152,7 @@ class Keeping(Facade):
         """
         from .. import sqlite
 
-        return cls._of(sqlite.load(path, embedder=embedder, decay=decay, clock=clock))
+        return cls._of(sqlite.load(path, embedder=embedder, decay=decay, clock=clock, precision=precision))
 
     @classmethod
     def open(
@@ -163,6 +168,7 @@ class Keeping(Facade):
         history: bool = False,
         reembed: bool = False,
         progress: Progress = None,
+        precision: Precision = "full",
         **settings: Any,
     ) -> Memory:
         """A memory that lives in a file: what an edit returned from, is on disk.
@@ -198,6 +204,8 @@ class Keeping(Facade):
         progress : callable or bool, optional
             Of `reembed`: True for a bar (``pip install "poincare-memory[progress]"``), or a function of how many texts
             are done and how many there are. By default a bar where it is installed and errors go to a terminal.
+        precision : {"full", "compact"}, keyword-only, default "full"
+            Where vectors are, as in `Memory`; those of a compact one go to an unnamed file in the folder of `path`.
         **settings
             Of a new store: curvature, base_depth, depth_step, inherit, cone_constrained, cone_k, metric,
             time_coef, depth_bias, lexical_coef, as in `Memory`. For a store that exists they must be those it has.
@@ -241,6 +249,7 @@ class Keeping(Facade):
             history=history,
             reembed=reembed,
             progress=progress,
+            precision=precision,
             settings=settings,
         )
         restore_index(store)

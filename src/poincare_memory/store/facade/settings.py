@@ -14,6 +14,7 @@ from .base import Facade
 if TYPE_CHECKING:
     from ...embed.base import Embedder
     from ...temporal.policies import DecayPolicy
+    from ..room import Precision
 
 
 class Settings(Facade):
@@ -46,6 +47,11 @@ class Settings(Facade):
     def dim(self) -> int:
         """Length of an embedding."""
         return self._store.columns.dim
+
+    @property
+    def precision(self) -> Precision:
+        """Where vectors are: "full" in memory, "compact" in a file; fixed."""
+        return self._store.columns.room.precision
 
     @property
     def base_depth(self) -> float:
