@@ -85,7 +85,7 @@ def processor_time(page: Page) -> float:
     ("opened", "longest"),
     [
         pytest.param("large", SLOWEST_OPENING, id="100,000"),
-        pytest.param("sampled", 2 * SLOWEST_OPENING, id="1,000,000", marks=pytest.mark.long),
+        pytest.param("sampled", SLOWEST_OPENING, id="1,000,000", marks=pytest.mark.long),
     ],
 )
 def test_it_opens_and_moves_at_once(
@@ -97,7 +97,10 @@ def test_it_opens_and_moves_at_once(
     try:
         before = processor_time(page)
         page.open(path)
-        opening = processor_time(page) - before
+        now = processor_time(page)
+        opening = (
+            now - before if now > before else now
+        )  # a page may get a process, and so a clock, of its own
         loaded = page.run("return performance.getEntriesByType('navigation')[0].loadEventEnd")
         before = processor_time(page)
         frames = page.driver.execute_async_script(DRAG, FRAMES)
