@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from .connections import Connections, told
 from .errors import BackendError, TryAgainError
 from .postgres_conditions import holdable, where_sql
-from .postgres_schema import CREATED, GRAPH, MIGRATIONS
+from .postgres_schema import CREATED, GRAPH, MIGRATIONS, RADII
 from .rows import SCHEMA, TIMES, Row, Where, micros, optional, schema_of
 from .silence import SilenceError
 
@@ -214,11 +214,15 @@ class PostgresEngine:
         self._prepare_graph()
 
     def _prepare_graph(self) -> None:
-        if not self._exact:
-            with self._long_writing():
-                for statement in GRAPH:
-                    self._run(lambda cursor, made=statement: cursor.execute(self._sql(made)))  # type: ignore[misc]  # a default in a lambda
-                self._goes_on = self._run(_goes_on)
+        if self._exact:
+            return
+        self._goes_on = self._run(_goes_on)
+        graph = f"{self._name}_hnsw"
+        if self._run(lambda cursor: cursor.execute("SELECT to_regclass(%s)", [graph]).fetchone()[0]):
+            return
+        with self._long_writing():
+            for statement in GRAPH:
+                self._run(lambda cursor, made=statement: cursor.execute(self._sql(made)))  # type: ignore[misc]  # a default in a lambda
 
     @contextmanager
     def _long_writing(self) -> Iterator[None]:
@@ -285,6 +289,9 @@ class PostgresEngine:
             return [_row(*row) for row in cursor.execute(statement, values).fetchall()]
 
     def radii(self, where: Where) -> list[float]:
+        if not self._exact and where == Where():
+            found = self._run(lambda cursor: cursor.execute(self._sql(RADII)).fetchall())
+            return [row[0] for row in found]
         asked = where_sql(where)
         statement = self._sql("SELECT DISTINCT radius FROM {table} WHERE ") + sql.SQL(asked.text)
         found = self._run(lambda cursor: cursor.execute(statement, asked.values).fetchall())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CREATED", "GRAPH", "MIGRATIONS"]
+__all__ = ["CREATED", "GRAPH", "MIGRATIONS", "RADII"]
 
 # Schema 2: `facts` is the metadata as searchable JSON; "*" where PostgreSQL cannot hold it so (a NUL in a string).
 _FACTS: Final = (
@@ -43,5 +43,15 @@ MIGRATIONS: Final = {1: _FACTS}
 GRAPH: Final = (
     "CREATE INDEX IF NOT EXISTS {graph} ON {table} USING hnsw (direction vector_ip_ops)",
     "CREATE INDEX IF NOT EXISTS {by_radius} ON {table} (radius)",  # a graph would look long for a rare one
+    "ANALYZE {table}",  # which radii are rare: without it the planner takes all for it
 )
 """For searches that need not be exact."""
+
+RADII: Final = """WITH RECURSIVE found (radius) AS (
+        (SELECT radius FROM {table} ORDER BY radius LIMIT 1)
+    UNION ALL
+        SELECT (SELECT radius FROM {table} AS other WHERE other.radius > found.radius ORDER BY radius LIMIT 1)
+        FROM found WHERE found.radius IS NOT NULL
+    )
+    SELECT radius FROM found WHERE radius IS NOT NULL"""
+"""All radii, from one to the next by their index: DISTINCT would read the whole table."""
