@@ -12,7 +12,7 @@
 namespace poincare {
 namespace {
 
-constexpr std::size_t kCharactersPerThread = 65536;
+constexpr std::size_t kCharactersPerThread = 8192;
 constexpr std::size_t kMostSlots = 1 << 14;
 constexpr std::size_t kLanes = 8;         // messages that BLAKE2b takes at a time
 constexpr std::size_t kInlineBytes = 15;  // features up to here fit a cache key

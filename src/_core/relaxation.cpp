@@ -13,8 +13,8 @@ namespace poincare {
 namespace {
 
 constexpr std::size_t kFewestSteps = 60;
-constexpr double kPairBudget = 4e6;   // pairs over all steps that wide sets may take before kFewestSteps
-constexpr std::size_t kGrain = 2048;  // points a thread: below, a step is too short to share out
+constexpr double kPairBudget = 4e6;  // pairs over all steps that wide sets may take before kFewestSteps
+constexpr std::size_t kGrain = 256;  // points a thread: below, a step is too short to share out
 constexpr std::size_t kStepsPerSearch = 10;             // between two searches for neighbours
 constexpr float kFirstStep = 0.3f, kLastStep = 0.003f;  // in units of the mean nearest distance
 constexpr float kInertia = 0.8f;
