@@ -229,6 +229,8 @@ def test_a_graph_finds_the_nearest_too(url: str) -> None:
                     found += len({hit.id for hit in near} & {hit.id for hit in best})
                     wanted += 10
             assert found / wanted > 0.95
+            if not quick._engine._goes_on:
+                return  # pgvector before 0.8 cannot be asked for more
         point = "[" + ",".join(["0.1"] * 16) + "]"
         with psycopg.connect(url) as connection:
             for options, where in (("off", ""), ("strict_order", "WHERE facts @> '{\"rare\": true}'")):

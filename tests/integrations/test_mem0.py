@@ -153,3 +153,13 @@ def test_facts_below_facts_go_with_them() -> None:
     mem.delete_all(user_id="ada")
     assert mem.get_all(user_id="ada")["results"] == []
     assert [one["id"] for one in mem.get_all(user_id="ben")["results"]] == [kept]
+
+
+@pytest.mark.parametrize(
+    "messages", [None, 5, [None], ["tea"], [("role", "user")], [{"role": "user"}], b"tea"]
+)
+def test_messages_of_another_shape(mem: Mem0Memory, messages: Any) -> None:
+    before = mem.memory.ids
+    with pytest.raises(ValueError, match="messages"):
+        mem.add(messages, user_id="ada")
+    assert mem.memory.ids == before

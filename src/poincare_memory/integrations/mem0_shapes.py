@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Final
 
@@ -41,10 +41,14 @@ def checked_messages(messages: Messages) -> list[dict[str, Any]]:
         return [{"role": "user", "content": messages}]
     if isinstance(messages, Mapping):
         messages = [messages]
-    listed = [dict(message) for message in messages]
-    for i, message in enumerate(listed):
-        if not isinstance(message.get("content"), str) or not isinstance(message.get("role"), str):
+    if not isinstance(messages, Iterable):
+        raise ValueError(f"messages: expected a text or a list of messages, got {messages!r:.80}")
+    listed = []
+    for i, message in enumerate(messages):
+        parts = message if isinstance(message, Mapping) else {}
+        if not isinstance(parts.get("content"), str) or not isinstance(parts.get("role"), str):
             raise ValueError(f'messages[{i}]: expected {{"role": ..., "content": ...}}, got {message!r:.80}')
+        listed.append(dict(parts))
     return listed
 
 
