@@ -16,6 +16,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from poincare_memory import Memory
 
@@ -26,11 +30,9 @@ class Given:
     dim = DIM
 
     def __init__(self) -> None:
-        import numpy as np
-
         self.vector = np.random.default_rng(0).normal(size=(1, DIM)).astype(np.float32)
 
-    def embed(self, texts: list[str]):  # type: ignore[no-untyped-def]
+    def embed(self, texts: list[str]) -> NDArray[Any]:
         return self.vector
 
 

@@ -63,12 +63,11 @@ struct ListedRows {
     std::size_t operator[](std::size_t i) const { return static_cast<std::size_t>(rows[i]); }
 };
 
-// Scattered rows are asked for before their turn; the processor sees by itself what comes after consecutive
-// ones.
-constexpr std::size_t kRowsAhead = 8;
-POINCARE_INLINE void ask_for_codes(const CodedRows&, const ConsecutiveRows&, std::size_t, std::size_t) {}
-POINCARE_INLINE void ask_for_codes(const CodedRows& coded, const ListedRows& rows, std::size_t i,
-                                   std::size_t n) {
+// Rows are asked for well before their turn: scattered ones the processor cannot foresee, and of consecutive
+// ones it stops looking ahead at every page.
+constexpr std::size_t kRowsAhead = 16;
+template <typename Rows>
+POINCARE_INLINE void ask_for_codes(const CodedRows& coded, const Rows& rows, std::size_t i, std::size_t n) {
     if (i + kRowsAhead >= n) return;
     const std::int8_t* const codes = coded.codes + rows[i + kRowsAhead] * coded.stride;
     for (std::size_t at = 0; at < coded.stride; at += kCacheLine) prefetch(codes + at);

@@ -41,10 +41,24 @@ int processors_by_quota() {
     return quota;
 }
 
+// OMP_NUM_THREADS (the first number of a list), or a large number where it says nothing. Asked of the environment, because
+// a number of threads that is given with a parallel region overrides what OpenMP makes of it.
+int read_limit() {
+    const char* text = std::getenv("OMP_NUM_THREADS");
+    const long limit = text ? std::strtol(text, nullptr, 10) : 0;
+    return limit >= 1 && limit < 1 << 20 ? static_cast<int>(limit) : 1 << 20;
+}
+
+int processors_by_environment() {
+    static const int limit = read_limit();
+    return limit;
+}
+
 }  // namespace
 
 int available_threads() {
-    return std::max(1, std::min(processors_by_affinity(), processors_by_quota()));
+    const int granted = std::min(processors_by_affinity(), processors_by_quota());
+    return std::max(1, std::min(granted, processors_by_environment()));
 }
 
 void make_serial_after_fork() {

@@ -14,7 +14,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def available_threads() -> int:
-    """Processors this process may use: affinity and container quota counted; 1 in a forked child.
+    """Processors this process may use: affinity, container quota and `OMP_NUM_THREADS` counted; 1 in a forked child.
 
     Examples
     --------

@@ -137,3 +137,11 @@ def test_a_search_among_few_does_not_encode_a_whole_store() -> None:
     assert coded.of(columns, FEW - 1) is None
     memory.search("below 3")
     assert coded.of(columns, FEW - 1) is not None
+
+
+@pytest.mark.parametrize("count", [300, 5_000, 40_000])
+def test_codes_begin_at_a_cache_line(count: int) -> None:
+    """A wide read of a row whose codes fill whole lines never takes two of them."""
+    store = make()._store
+    store.columns.reserve(count, np.dtype(np.float32))
+    assert store.coded._up_to_date(store.columns).codes.ctypes.data % 64 == 0

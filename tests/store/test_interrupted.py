@@ -95,6 +95,8 @@ CHANGES: dict[str, Callable[[Memory], Any]] = {
     "link": lambda mem: mem.link("1", "other"),
     "link to the top": lambda mem: mem.link("1", None),
     "update": lambda mem: mem.update("1", text="quite another text", meta={"new": 1}),
+    "add": lambda mem: mem.add("one more", id="one", meta={"n": 1}),
+    "add below": lambda mem: mem.add("one more", id="one", parent="5", pin=True),
     "remove": lambda mem: mem.remove("1", cascade=True),
     "add_many": lambda mem: mem.add_many(
         [{"text": "more 0", "id": "m0", "parent": "2"}]

@@ -124,34 +124,50 @@ class Columns(TreeLinks):
         except BaseException:  # a KeyboardInterrupt: nobody knows of these rows yet
             if self.undo is not None and self.undo.length > steps:
                 raise  # but the log
-            self._free_rows[free - len(reused) :] = reused[::-1]
-            self.order[rows] = -1
-            self.high_water, self.n, self._live_count = used, n, None
-            for column in (self.ids, self.texts, self.metas):
-                del column[used:]
+            self._take_back_new(rows, used, n, free, reused[::-1])
             raise
 
     def append(self, id: str, text: str, meta: dict[str, Any] | None) -> Rows:
         """The row of one new memory, blank but for these; after `reserve`."""
-        if self._free_rows:
-            row = self._free_rows.pop()
-            self.ids[row], self.texts[row], self.metas[row] = id, text, meta
-        else:
-            row = self.high_water
-            self.ids.append(id)
-            self.texts.append(text)
-            self.metas.append(meta)
-            self.high_water += 1
-        self.order[row] = self.attached[row] = self._next_order
-        self._next_order += 1
+        used, n, free = self.high_water, self.n, len(self._free_rows)
+        steps = 0 if self.undo is None else self.undo.length
+        row = self._free_rows[-1] if free else used
         rows = np.array((row,), np.int32)
-        self._append_live(rows)
-        self.n += 1
-        self._changed_structure(rows)
-        if self.undo is not None:
-            self.undo.allocated(rows)
-        self.row_of[id] = row
-        return rows
+        try:
+            if free:
+                self._free_rows.pop()
+                self.ids[row], self.texts[row], self.metas[row] = id, text, meta
+            else:
+                self.ids.append(id)
+                self.texts.append(text)
+                self.metas.append(meta)
+                self.high_water += 1
+            self.order[row] = self.attached[row] = self._next_order
+            self._next_order += 1
+            self._append_live(rows)
+            self.n += 1
+            self._changed_structure(rows)
+            if self.undo is not None:
+                self.undo.allocated(rows)
+            self.row_of[id] = row
+            return rows
+        except BaseException:  # a KeyboardInterrupt: nobody knows of this row yet
+            if self.undo is not None and self.undo.length > steps:
+                raise  # but the log
+            if self.row_of.get(id) == row:
+                del self.row_of[id]
+            if free:
+                self.ids[row] = self.texts[row] = self.metas[row] = None
+            self._take_back_new(rows, used, n, free, [row] if free else [])
+            raise
+
+    def _take_back_new(self, rows: Rows, used: int, n: int, free: int, reused: list[int]) -> None:
+        """As if `rows` had not been made: `used` rows, `n` live, `free` free ones, the last of which were `reused`."""
+        self._free_rows[free - len(reused) :] = reused
+        self.order[rows] = -1
+        self.high_water, self.n, self._live_count = used, n, None
+        for column in (self.ids, self.texts, self.metas):
+            del column[used:]
 
     def number(self, rows: Rows, orders: NDArray[np.int64] | None) -> None:
         """Give new rows these serial numbers, or the next ones."""

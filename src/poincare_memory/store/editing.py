@@ -161,8 +161,8 @@ def _commit_alone(store: Store, batch: Batch, embeddings: NDArray[Any]) -> str:
     if parent is not None and above < 0:
         raise unknown_parent(parent)
     columns.reserve(1, embeddings.dtype)
-    rows = columns.append(id, batch.texts[0], batch.metas[0])
     try:
+        rows = columns.append(id, batch.texts[0], batch.metas[0])
         row = rows.item()
         columns.t[row] = columns.aged_from[row] = batch.t
         columns.recorded_at[row] = batch.recorded_at
@@ -173,8 +173,8 @@ def _commit_alone(store: Store, batch: Batch, embeddings: NDArray[Any]) -> str:
             columns.attach_new(row, above)
         place(store, rows, embeddings)
     except BaseException:  # a KeyboardInterrupt too
-        if columns.undo is None:
-            columns.discard(rows)
+        if columns.undo is None and id in known:
+            columns.discard(_one(known[id]))
         raise
     return id
 
