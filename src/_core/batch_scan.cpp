@@ -5,23 +5,26 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "cpu.hpp"
 #include "interrupt.hpp"
+#include "products.hpp"
 #include "scorer.hpp"
 #include "threads.hpp"
 
 namespace poincare {
 namespace {
 
-constexpr double kLargestRadii = 80;     // of query and candidate together, times √c: float32 holds q then
-constexpr double kLargestTerm = 1e12;    // a term of the score beyond it: scan
-constexpr double kLeastBound = 1e-30;    // float32 holds bounds as small as this with all their bits
-constexpr double kRoundings = 0x1p-20;   // of a dozen operations in float32, several times over
-constexpr std::size_t kGrain = 1 << 19;  // products a thread at least
+constexpr double kLargestRadii = 80;        // of query and candidate together, times √c: float32 holds q then
+constexpr double kLargestTerm = 1e12;       // a term of the score beyond it: scan
+constexpr double kLeastBound = 1e-30;       // float32 holds bounds as small as this with all their bits
+constexpr double kRoundings = 0x1p-20;      // of a dozen operations in float32, several times over
+constexpr std::size_t kGrain = 1 << 25;     // multiplications a thread at least
+constexpr std::size_t kProducts = 1 << 16;  // at a time: they stay in the second-level cache
 
 // What bounds the scores of every query: with q at most its true value,
 //
@@ -31,16 +34,17 @@ constexpr std::size_t kGrain = 1 << 19;  // products a thread at least
 // no logarithm is taken for a candidate.
 struct Surface {
     double top = 0;
-    double largest = 0;          // term of a score but for its distance
-    std::vector<float> near;     // q = near − slope · product of a product that may be off by its error
-    std::vector<float> nearest;  // and of one that is never too small
+    double slack = 0;            // of a bound that stands for a score: it may be off by this share
+    std::vector<float> near;     // q = near − slope · product, at least, of a product off by its error
+    std::vector<float> far;      // and at most
+    std::vector<float> nearest;  // q, at least, of a product that is never too small
     std::vector<float> slope;
     std::vector<float> factor;
 };
 
 // False where float32 is too narrow.
 bool prepare(Surface& surface, const ScanColumns& columns, const Scorer& scorer, const ScanScoring& scoring,
-             const BatchQueries& queries, std::size_t count) {
+             const BatchQueries& queries, double query_error, std::size_t count) {
     const double R = scoring.sqrt_c * queries.radius;
     std::vector<double> terms(count);
     double top = -2 * kLargestTerm, largest = 0;
@@ -54,9 +58,12 @@ bool prepare(Surface& surface, const ScanColumns& columns, const Scorer& scorer,
     }
     largest += std::fabs(scoring.time_coef * kLogMinWeight);
     if (!(largest <= kLargestTerm)) return false;
-    surface.largest = largest;
+    // Rounding of an exact score is absolute: 1e-15 of its largest term. That of a bound in float32 is
+    // relative.
+    surface.slack = std::min(1.0, 1e-5 + 1e-15 * scoring.sqrt_c * largest);
     surface.top = top;
     surface.near.resize(count);
+    surface.far.resize(count);
     surface.nearest.resize(count);
     surface.slope.resize(count);
     surface.factor.resize(count);
@@ -71,10 +78,11 @@ bool prepare(Surface& surface, const ScanColumns& columns, const Scorer& scorer,
             known = S;
         }
         // |u − v|² ≥ 2 − 4e-9 − 2⟨u, v⟩ for norms within 1e-9 of 1.
-        const double lost = columns.coded.codes ? static_cast<double>(columns.coded.error[row]) : 0;
-        const double error = queries.error * (1 + lost) + lost;
+        const double lost = static_cast<double>(columns.coded.error[row]);
+        const double error = query_error * (1 + lost) + lost;
         surface.nearest[i] = static_cast<float>(gap * gap + across * (1 - kRoundings - 4e-9));
         surface.near[i] = static_cast<float>(gap * gap + across * (1 - error - kRoundings - 4e-9));
+        surface.far[i] = static_cast<float>(gap * gap + across * (1 + error + kRoundings + 4e-9));
         surface.slope[i] = static_cast<float>(across);
         surface.factor[i] = static_cast<float>(std::max(kLeastBound, std::exp(half * (terms[i] - top))));
     }
@@ -152,67 +160,58 @@ WithinReach within_reach() {
     return within_reach_baseline;
 }
 
-// Up to kQueriesAtOnce queries that look at the same candidates.
-class Together {
+// Those who may be among the k best of one query, as candidates come by.
+//
+// k of them have the score that their lower bound stands for, or more: who cannot reach the k-th best lower
+// bound is not among the k best, not even by a tie.
+class Contenders {
   public:
-    Together(const Surface& surface, const BatchQueries& queries, std::size_t first, std::size_t count,
-             std::size_t candidates)
-        : surface_(surface), queries_(queries), first_(first), count_(count), candidates_(candidates) {
-        std::fill(inverse_, inverse_ + kQueriesAtOnce, std::numeric_limits<float>::infinity());
-    }
+    explicit Contenders(std::size_t k) : k_(k), room_(2 * k + 32) { lower_.reserve(room_); }
 
-    // From now on, only what is at least `cut` counts for a query.
-    void cut(std::size_t query, float cut) { inverse_[query] = 1 / cut; }
-
-    float bound(std::size_t query, std::size_t candidate) const {
-        const float product = queries_.products[candidate * queries_.count + first_ + query];
-        return bound_of(surface_, surface_.near[candidate], product, candidate);
-    }
-
-    // Calls visit(query, candidate) for what is within reach, and for what is a little farther; candidates in
-    // order.
-    template <typename Visit>
-    void visit(Visit&& visit) {
-        const WithinReach test = within_reach();
-        alignas(64) std::int32_t within[kCandidatesAtOnce * kQueriesAtOnce];
-        std::int32_t any[kCandidatesAtOnce];
-        for (std::size_t start = 0; start < candidates_; start += kCandidatesAtOnce) {
-            const std::size_t here = std::min(kCandidatesAtOnce, candidates_ - start);
-            test({surface_, start, here, queries_.products + start * queries_.count + first_, queries_.count,
-                  count_, inverse_, within, any});
-            for (std::size_t i = 0; i < here; ++i) {
-                if (any[i] == 0) continue;
-                for (std::size_t j = 0; j < count_; ++j)
-                    if (within[i * kQueriesAtOnce + j]) visit(j, start + i);
-            }
-        }
-    }
-
-  private:
-    const Surface& surface_;
-    const BatchQueries& queries_;
-    std::size_t first_, count_, candidates_;
-    float inverse_[kQueriesAtOnce];
-};
-
-// The k candidates with the largest bounds, of each query.
-class MostPromising {
-  public:
-    explicit MostPromising(std::size_t k) : k_(k), room_(2 * k + 32) { best_.reserve(room_); }
-
-    // True where the cut has risen.
-    bool offer(float bound, std::size_t candidate) {
-        if (bound < cut_) return false;
-        best_.push_back({bound, candidate});
-        return best_.size() == room_ && keep_k();
-    }
     float cut() const { return cut_; }
 
+    void offer(float upper, float lower, std::size_t candidate) {
+        if (upper < cut_) return;
+        left_.push_back({upper, candidate});
+        if (lower <= cut_) return;
+        lower_.push_back(lower);
+        if (lower_.size() == room_) raise_cut();
+    }
+
+    void drop_beaten() {
+        if (left_.size() < 2 * kept_) return;
+        left_.erase(
+            std::remove_if(left_.begin(), left_.end(), [this](const Bound& one) { return one.value < cut_; }),
+            left_.end());
+        kept_ = std::max(left_.size(), room_);
+    }
+
+    void join(const Contenders& others) {
+        left_.insert(left_.end(), others.left_.begin(), others.left_.end());
+        lower_.insert(lower_.end(), others.lower_.begin(), others.lower_.end());
+    }
+
+    // The k most promising.
     std::vector<std::size_t> best() {
-        keep_k();
-        std::vector<std::size_t> positions;
-        for (const Bound& one : best_) positions.push_back(one.candidate);
-        return positions;
+        raise_cut();
+        kept_ = 0;
+        drop_beaten();
+        std::partial_sort(left_.begin(), left_.begin() + best_count(), left_.end(),
+                          [](const Bound& a, const Bound& b) {
+                              return a.value != b.value ? a.value > b.value : a.candidate < b.candidate;
+                          });
+        std::vector<std::size_t> candidates;
+        for (auto one = left_.begin(); one != left_.begin() + best_count(); ++one)
+            candidates.push_back(one->candidate);
+        return candidates;
+    }
+
+    // Of the rest, those whose bound reaches `cut`; after `best`.
+    std::vector<std::size_t> others(float cut) const {
+        std::vector<std::size_t> candidates;
+        for (auto one = left_.begin() + best_count(); one != left_.end(); ++one)
+            if (one->value >= cut) candidates.push_back(one->candidate);
+        return candidates;
     }
 
   private:
@@ -221,22 +220,111 @@ class MostPromising {
         std::size_t candidate;
     };
 
-    bool keep_k() {
-        if (best_.size() <= k_) return false;
-        const auto ahead = [](const Bound& a, const Bound& b) {
-            return a.value != b.value ? a.value > b.value : a.candidate < b.candidate;
-        };
-        std::nth_element(best_.begin(), best_.begin() + static_cast<std::ptrdiff_t>(k_) - 1, best_.end(),
-                         ahead);
-        best_.resize(k_);
-        cut_ = std::nextafter(best_.back().value, std::numeric_limits<float>::infinity());
-        return true;
+    std::ptrdiff_t best_count() const { return static_cast<std::ptrdiff_t>(std::min(k_, left_.size())); }
+
+    void raise_cut() {
+        if (lower_.size() < k_) return;
+        std::nth_element(lower_.begin(), lower_.begin() + static_cast<std::ptrdiff_t>(k_) - 1, lower_.end(),
+                         std::greater<float>());
+        lower_.resize(k_);
+        cut_ = std::max(cut_, lower_.back());
     }
 
     std::size_t k_, room_;
-    float cut_ = 0;  // a later candidate has to reach it
-    std::vector<Bound> best_;
+    std::size_t kept_ = room_;  // of the last time that some were dropped
+    float cut_ = 0;             // what a later candidate has to reach
+    std::vector<float> lower_;  // the largest lower bounds: k, and those since
+    std::vector<Bound> left_;
 };
+
+// The pass of one thread over its candidates.
+class Pass {
+  public:
+    Pass(const Surface& surface, const ScanColumns& columns, const ScanCandidates& candidates,
+         const QueryPanels& panels, std::size_t k)
+        : contenders(panels.count(), Contenders(k)),
+          surface_(surface),
+          columns_(columns),
+          candidates_(candidates),
+          panels_(panels),
+          inverse_(panels.count(), std::numeric_limits<float>::infinity()),
+          test_(within_reach()) {}
+
+    std::vector<Contenders> contenders;  // of each query
+
+    void operator()(std::size_t begin, std::size_t end) {
+        const std::size_t queries = panels_.count();
+        products_.resize((end - begin) * queries);
+        panels_.multiply(columns_.coded, candidates_.rows, begin, end - begin, products_.data());
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::size_t row = candidates_.rows ? static_cast<std::size_t>(candidates_.rows[i]) : i;
+            if (!columns_.directed[row])  // no direction counts as the opposite one
+                std::fill_n(products_.begin() + static_cast<std::ptrdiff_t>((i - begin) * queries), queries,
+                            -1.0f);
+        }
+        for (std::size_t first = 0; first < queries; first += kQueriesAtOnce)
+            for (std::size_t start = begin; start < end; start += kCandidatesAtOnce)
+                meet(first, std::min(kQueriesAtOnce, queries - first), start,
+                     std::min(kCandidatesAtOnce, end - start),
+                     products_.data() + (start - begin) * queries + first);
+        for (Contenders& one : contenders) one.drop_beaten();
+    }
+
+  private:
+    // `products` of the first candidate and the first query.
+    void meet(std::size_t query, std::size_t queries, std::size_t candidate, std::size_t count,
+              const float* products) {
+        const std::size_t stride = panels_.count();
+        test_(
+            {surface_, candidate, count, products, stride, queries, inverse_.data() + query, within_, any_});
+        for (std::size_t i = 0; i < count; ++i) {
+            if (any_[i] == 0) continue;
+            for (std::size_t j = 0; j < queries; ++j)
+                if (within_[i * kQueriesAtOnce + j])
+                    offer(query + j, candidate + i, products[i * stride + j]);
+        }
+    }
+
+    void offer(std::size_t query, std::size_t candidate, float product) {
+        const float upper = bound_of(surface_, surface_.near[candidate], product, candidate);
+        const float lower = bound_of(surface_, surface_.far[candidate], product, candidate) *
+                            static_cast<float>(1 - std::min(1.0, 2 * surface_.slack));
+        contenders[query].offer(upper, lower < static_cast<float>(kLeastBound) ? 0 : lower, candidate);
+        inverse_[query] = 1 / contenders[query].cut();
+    }
+
+    const Surface& surface_;
+    const ScanColumns& columns_;
+    const ScanCandidates& candidates_;
+    const QueryPanels& panels_;
+    std::vector<float> inverse_;  // 1 / cut of each query
+    std::vector<float> products_;
+    WithinReach test_;
+    alignas(64) std::int32_t within_[kCandidatesAtOnce * kQueriesAtOnce];
+    std::int32_t any_[kCandidatesAtOnce];
+};
+
+// Of every query.
+std::vector<Contenders> contenders_of(const Surface& surface, const ScanColumns& columns,
+                                      const ScanCandidates& candidates, const QueryPanels& panels,
+                                      std::size_t k, int threads) {
+    const std::size_t queries = panels.count();
+    const std::size_t block = std::max(kCandidatesAtOnce, kProducts / queries);
+    std::vector<Contenders> all(queries, Contenders(k));
+    std::mutex guard;
+    InterruptPoll poll;
+    parallel_ranges(candidates.count, threads_for(threads, candidates.count * queries * columns.dim, kGrain),
+                    [&](std::size_t begin, std::size_t end) {
+                        Pass pass(surface, columns, candidates, panels, k);
+                        for (std::size_t start = begin; start < end; start += block) {
+                            poll();
+                            pass(start, std::min(end, start + block));
+                        }
+                        const std::lock_guard<std::mutex> hold(guard);
+                        for (std::size_t j = 0; j < queries; ++j) all[j].join(pass.contenders[j]);
+                    });
+    return all;
+}
 
 // Candidates of one query that were scored exactly.
 class Chosen {
@@ -245,13 +333,11 @@ class Chosen {
            const ScanScoring& scoring, const ScanCandidates& candidates)
         : surface_(surface), columns_(columns), query_(query), scoring_(scoring), candidates_(candidates) {}
 
-    void score_all(std::vector<std::size_t> positions) {
+    void score_all(const std::vector<std::size_t>& positions) {
         const Scorer scorer(columns_, query_, scoring_, candidates_);
         const std::size_t before = scored_.size();
         for (const std::size_t position : positions) scored_.push_back(unscored(position));
         rescore(scorer, columns_.dim, scored_.data() + before, positions.size(), 1);
-        known_.insert(known_.end(), positions.begin(), positions.end());
-        std::sort(known_.begin(), known_.end());
     }
 
     // The k-th best score so far: a candidate that cannot reach it is not among the k best.
@@ -265,12 +351,8 @@ class Chosen {
 
     // Of these, those that may be among the k best. First the k most promising: they shorten the rest.
     template <typename InBounds>
-    void score_within_reach(std::vector<std::size_t> positions, std::size_t k, InBounds&& in_bounds) {
-        const auto scored = [&](std::size_t position) {
-            return std::binary_search(known_.begin(), known_.end(), position);
-        };
-        positions.erase(std::remove_if(positions.begin(), positions.end(), scored), positions.end());
-        if (!columns_.coded.codes || positions.size() < kScreened) return score_all(positions);
+    void score_within_reach(const std::vector<std::size_t>& positions, std::size_t k, InBounds&& in_bounds) {
+        if (positions.size() < kScreened) return score_all(positions);
         const std::vector<float> bounds = bounds_of(positions);
         std::vector<std::size_t> order(positions.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
@@ -322,7 +404,6 @@ class Chosen {
     const ScanScoring& scoring_;
     const ScanCandidates& candidates_;
     std::vector<ScanHit> scored_;
-    std::vector<std::size_t> known_;  // their positions, ascending
 };
 
 }  // namespace
@@ -334,57 +415,37 @@ bool scan_batch(const ScanColumns& columns, const BatchQueries& queries, const S
     const auto query_of = [&](std::size_t number) {
         return ScanQuery{queries.metric, queries.directions + number * columns.dim, queries.radius};
     };
-    Surface surface;
-    const bool pruned = k < count / 4;
-    if (pruned) {
-        const ScanQuery any = query_of(0);
-        const Scorer scorer(columns, any, scoring, candidates);
-        if (!prepare(surface, columns, scorer, scoring, queries, count)) return false;
+    if (k >= count / 4) {  // pruning would not pay
+        interruptible_ranges(queries.count, threads_for(threads, queries.count * count * columns.dim, kGrain),
+                             1, [&](std::size_t number, std::size_t) {
+                                 const ScanQuery query = query_of(number);
+                                 const Scorer scorer(columns, query, scoring, candidates);
+                                 std::vector<ScanHit> scored = every_passing(scorer, count);
+                                 rescore(scorer, columns.dim, scored.data(), scored.size(), 1);
+                                 found[number] = take_best(scorer, std::move(scored), k, hits + number * k);
+                             });
+        return true;
     }
+    const QueryPanels panels(queries.directions, queries.count, columns.dim);
+    Surface surface;
+    const ScanQuery any = query_of(0);
+    if (!prepare(surface, columns, Scorer(columns, any, scoring, candidates), scoring, queries,
+                 panels.error(), count))
+        return false;
     // The bound that stands for a score, rounded down.
     const auto in_bounds = [&](double score) {
-        // Rounding of an exact score is absolute: 1e-15 of its largest term.
-        const double slack = 1e-5 + 1e-15 * scoring.sqrt_c * surface.largest;
-        const double lowered =
-            std::exp(scoring.sqrt_c / 2 * (score - surface.top)) * (1 - std::min(1.0, slack));
+        const double lowered = std::exp(scoring.sqrt_c / 2 * (score - surface.top)) * (1 - surface.slack);
         return rounded_down(lowered < kLeastBound ? 0 : lowered);
     };
-    // Every candidate that may be among the k best of each query, exactly scored (see all_within_reach).
-    const auto within_reach_of = [&](std::size_t first, std::size_t many) {
-        Together together(surface, queries, first, many, count);
-        std::vector<MostPromising> promising(many, MostPromising(k));
-        together.visit([&](std::size_t j, std::size_t candidate) {
-            if (promising[j].offer(together.bound(j, candidate), candidate))
-                together.cut(j, promising[j].cut());
-        });
-        std::vector<Chosen> chosen;
-        chosen.reserve(many);
-        for (std::size_t j = 0; j < many; ++j) {
-            chosen.emplace_back(surface, columns, query_of(first + j), scoring, candidates);
-            chosen[j].score_all(promising[j].best());
-            together.cut(j, in_bounds(chosen[j].reach(k)));
-        }
-        std::vector<std::vector<std::size_t>> more(many);
-        together.visit([&](std::size_t j, std::size_t candidate) { more[j].push_back(candidate); });
-        for (std::size_t j = 0; j < many; ++j) {
-            chosen[j].score_within_reach(more[j], k, in_bounds);
-            found[first + j] = chosen[j].take_best(k, hits + (first + j) * k);
-        }
+    std::vector<Contenders> contenders = contenders_of(surface, columns, candidates, panels, k, threads);
+    const auto answer = [&](std::size_t number, std::size_t) {
+        Chosen chosen(surface, columns, query_of(number), scoring, candidates);
+        chosen.score_all(contenders[number].best());
+        chosen.score_within_reach(contenders[number].others(in_bounds(chosen.reach(k))), k, in_bounds);
+        found[number] = chosen.take_best(k, hits + number * k);
     };
-    const auto all_of = [&](std::size_t number) {
-        const ScanQuery query = query_of(number);
-        const Scorer scorer(columns, query, scoring, candidates);
-        std::vector<ScanHit> scored = every_passing(scorer, count);
-        rescore(scorer, columns.dim, scored.data(), scored.size(), 1);
-        found[number] = take_best(scorer, std::move(scored), k, hits + number * k);
-    };
-    interruptible_ranges(queries.count, threads_for(threads, queries.count * count, kGrain),
-                         pruned ? kQueriesAtOnce : 1, [&](std::size_t begin, std::size_t end) {
-                             if (pruned)
-                                 within_reach_of(begin, end - begin);
-                             else
-                                 for (std::size_t number = begin; number < end; ++number) all_of(number);
-                         });
+    interruptible_ranges(queries.count, threads_for(threads, queries.count * k * columns.dim, kRescoreGrain),
+                         1, answer);
     return true;
 }
 

@@ -1,5 +1,5 @@
 // Many queries against the same candidates: the terms that no query changes are computed once, and bounds
-// come from a matrix of float32 products.
+// come from products of codes, block by block while they are in cache.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,10 @@ struct BatchQueries {
     const double* directions = nullptr;  // row-major, one a query
     double radius = 0;
     std::size_t count = 0;
-    // |products[candidate · queries + query] − ⟨query, candidate⟩| ≤ error · (1 + e) + e with e the error of
-    // its row's codes (0 without codes), and −1 for a candidate without direction.
-    const float* products = nullptr;
-    double error = 0;
 };
 
 // The k best of every query as `scan_top_k` gives them, into hits[query · k]; `found` tells how many. The
-// scoring has no bonus, and the candidates no mask.
+// scoring has no bonus, the candidates no mask, and the columns have codes.
 //
 // False where radii or terms are too large for float32 bounds: scan then. Nothing is written in that case.
 bool scan_batch(const ScanColumns& columns, const BatchQueries& queries, const ScanScoring& scoring,

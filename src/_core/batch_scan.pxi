@@ -9,8 +9,6 @@ cdef extern from "batch_scan.hpp" namespace "poincare" nogil:
         const double* directions
         double radius
         size_t count
-        const float* products
-        double error
     bint c_scan_batch "poincare::scan_batch"(
         const ScanColumns& columns, const BatchQueries& queries, const ScanScoring& scoring,
         const ScanCandidates& candidates, size_t k, ScanHit* hits, size_t* found, int threads) except +
@@ -42,9 +40,9 @@ def products(const double[:, ::1] queries not None, const int8_t[:, ::1] codes n
 
 def scan_batch(
     const double[:, ::1] direction not None,
-    const int8_t[:, ::1] codes,
-    const float[::1] code_scale,
-    const float[::1] code_error,
+    const int8_t[:, ::1] codes not None,
+    const float[::1] code_scale not None,
+    const float[::1] code_error not None,
     const double[::1] radius not None,
     const uint8_t[::1] directed not None,
     const int64_t[::1] t not None,
@@ -55,8 +53,7 @@ def scan_batch(
     int metric,
     const double[:, ::1] queries not None,
     double query_radius,
-    const float[:, ::1] products not None,
-    double error,
+    Py_ssize_t count,
     double curvature,
     double depth_bias,
     double time_coef,
@@ -68,13 +65,9 @@ def scan_batch(
 ):
     """What `scan_top_k` returns, one list a query; None where float32 cannot bound the scores.
 
-    `products` (candidates, queries) are inner products of query and candidate, off by at most
-    ``error * (1 + code_error) + code_error`` (without codes: `error`), and -1 for a candidate without
-    direction. Candidates are the first rows, or `rows`.
+    Candidates are the first `count` rows, or `rows`.
     """
-    cdef Py_ssize_t asked = queries.shape[0], n = products.shape[0], dim = direction.shape[1]
-    if products.shape[1] != asked:
-        raise ValueError(f"products: expected {asked} columns, got {products.shape[1]}")
+    cdef Py_ssize_t asked = queries.shape[0], n = count, dim = direction.shape[1]
     if queries.shape[1] != dim:
         raise ValueError(f"queries: expected {dim} columns, got {queries.shape[1]}")
     if rows is not None and rows.shape[0] != n:
@@ -114,8 +107,6 @@ def scan_batch(
     batch.directions = &queries[0, 0]
     batch.radius = query_radius
     batch.count = asked
-    batch.products = &products[0, 0]
-    batch.error = error
     cdef ScanScoring scoring
     scoring.sqrt_c = c_sqrt(curvature)
     scoring.depth_bias = depth_bias

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "cpu.hpp"
@@ -25,17 +26,18 @@ constexpr double kRoundings = 0x1p-20;  // of float32: a conversion and two prod
 constexpr double kNorms = 4e-9;         // vectors whose norm is within 1e-9 of 1, several times over
 
 struct Task {
-    const std::int32_t* panels;  // queries side by side: [panel][word][query of the panel], padded with zeros
-    const float* scale;          // of each query
+    const std::int32_t* panels;
+    const float* scale;  // of each query
     std::size_t query_count;
     std::size_t width;  // queries of a panel
     const CodedRows& coded;
     const std::int32_t* rows;
+    std::size_t first, count;  // rows
     float* out;
 };
 
 struct Level {
-    void (*multiply)(const Task&, std::size_t, std::size_t);
+    void (*multiply)(const Task&);
     std::size_t lanes, vectors;  // queries of a register, and registers of the widest panel
     std::size_t codes;           // that a word of 32 bits holds
     int raised;                  // what is added to each code of a query
@@ -117,12 +119,12 @@ Level level() {
 }
 
 // Queries in eight bits.
-struct CodedQueries {
+struct InEightBits {
     std::vector<std::int8_t> codes;
     std::vector<float> scale;
     double error = 0;  // the most that any of them lost
 
-    CodedQueries(const double* queries, std::size_t count, std::size_t dim)
+    InEightBits(const double* queries, std::size_t count, std::size_t dim)
         : codes(count * code_stride(dim), 0), scale(count, 0.0f) {
         if (dim > kMostColumns) {  // zeros, which lose all of a query
             error = 1;
@@ -134,7 +136,7 @@ struct CodedQueries {
     }
 };
 
-std::vector<std::int32_t> panels_of(const CodedQueries& queries, std::size_t count, std::size_t stride,
+std::vector<std::int32_t> panels_of(const InEightBits& queries, std::size_t count, std::size_t stride,
                                     const Level& level, std::size_t width) {
     const std::size_t words = stride / level.codes, bits = 32 / level.codes;
     const std::uint32_t mask = level.codes == 1 ? ~0u : (1u << bits) - 1;
@@ -151,6 +153,13 @@ std::vector<std::int32_t> panels_of(const CodedQueries& queries, std::size_t cou
     return panels;
 }
 
+// Of the widest panel that is filled.
+std::size_t panel_width(const Level& level, std::size_t count) {
+    std::size_t vectors = 1;
+    while (vectors < level.vectors && count > vectors * level.lanes) vectors *= 2;
+    return vectors * level.lanes;
+}
+
 }  // namespace
 
 // Let q̂ be what the codes of query q stand for, f = ‖q − q̂‖, and x̂, e the same of row x. Then
@@ -158,21 +167,30 @@ std::vector<std::int32_t> panels_of(const CodedQueries& queries, std::size_t cou
 //   |⟨q, x⟩ − ⟨q̂, x̂⟩| ≤ f·(‖x‖ + e) + ‖q‖·e
 //
 // ⟨q̂, x̂⟩ is a product of two scales and an integer, which three roundings take to float32.
+QueryPanels::QueryPanels(const double* queries, std::size_t count, std::size_t dim)
+    : count_(count), width_(panel_width(level(), count)) {
+    InEightBits coded(queries, count, dim);
+    panels_ = panels_of(coded, count, code_stride(dim), level(), width_);
+    scale_ = std::move(coded.scale);
+    error_ = coded.error + kRoundings * (1 + coded.error) + kNorms;
+}
+
+void QueryPanels::multiply(const CodedRows& coded, const std::int32_t* rows, std::size_t first, std::size_t n,
+                           float* out) const {
+    level().multiply({panels_.data(), scale_.data(), count_, width_, coded, rows, first, n, out});
+}
+
 double products_with_codes(const double* queries, std::size_t query_count, const CodedRows& coded,
                            const std::int32_t* rows, std::size_t count, std::size_t dim, float* out,
                            int threads) {
-    const Level in_force = level();
-    std::size_t vectors = 1;
-    while (vectors < in_force.vectors && query_count > vectors * in_force.lanes) vectors *= 2;
-    const std::size_t width = vectors * in_force.lanes;
-    const CodedQueries their(queries, query_count, dim);
-    const std::vector<std::int32_t> panels = panels_of(their, query_count, coded.stride, in_force, width);
-    const Task task{panels.data(), their.scale.data(), query_count, width, coded, rows, out};
+    const QueryPanels panels(queries, query_count, dim);
     const std::size_t blocks =
         std::max<std::size_t>(1, kUninterrupted / (query_count * dim * kRowsAtOnce + 1));
     interruptible_ranges(count, threads_for(threads, query_count * count * dim, kGrain), blocks * kRowsAtOnce,
-                         [&](std::size_t begin, std::size_t end) { in_force.multiply(task, begin, end); });
-    return their.error + kRoundings * (1 + their.error) + kNorms;
+                         [&](std::size_t begin, std::size_t end) {
+                             panels.multiply(coded, rows, begin, end - begin, out + begin * query_count);
+                         });
+    return panels.error();
 }
 
 }  // namespace poincare

@@ -17,49 +17,24 @@ from poincare_memory._core import _kernels
 Matrix = npt.NDArray[np.float64]
 
 
-def batch(
-    scan: Scan, queries: Matrix, k: int, error: float, off: Matrix, threads: int = 1
-) -> list[Hits] | None:
-    """The batch scan with products that are off by up to `error`."""
-    rows = scan.candidates()
-    products = np.ascontiguousarray((queries @ scan.direction[rows].T + error * off).T)
-    rounding = 1.2e-7  # of the products to float32
-    return answers_to(scan, queries, k, products.astype(np.float32), error + rounding, None, threads)
-
-
-def batch_of_codes(scan: Scan, queries: Matrix, k: int) -> list[Hits] | None:
-    """The batch scan with products of codes, as a store calls it."""
+def batch(scan: Scan, queries: Matrix, k: int, threads: int = 1) -> list[Hits] | None:
     codes, scale, lost = encoded(scan.direction)
-    products = np.empty((len(scan.candidates()), len(queries)), np.float32)
-    error = _kernels.products(queries, codes, scale, scan.rows, products)
-    return answers_to(scan, queries, k, products, error, (codes, scale, lost))
-
-
-def answers_to(
-    scan: Scan,
-    queries: Matrix,
-    k: int,
-    products: npt.NDArray[np.float32],
-    error: float,
-    codes: Any,
-    threads: int = 1,
-) -> list[Hits] | None:
-    products[scan.directed[scan.candidates()] == 0] = -1
     return _kernels.scan_batch(
         **scan.columns(),
         **scan.scoring(),
         queries=queries,
-        products=products,
-        error=error,
-        **dict(zip(("codes", "code_scale", "code_error"), codes or (None, None, None), strict=True)),
+        count=len(scan.candidates()),
+        codes=codes,
+        code_scale=scale,
+        code_error=lost,
         k=k,
         threads=threads,
     )
 
 
-@given(scans(), st.integers(1, 40), st.sampled_from([0.0, 1e-6, 1e-4]), st.integers(0, 2**32))
+@given(scans(), st.integers(1, 40), st.integers(0, 2**32))
 @settings(max_examples=400, deadline=None)
-def test_the_answers_are_those_of_the_scan(scan: Scan, k: int, error: float, seed: int) -> None:
+def test_the_answers_are_those_of_the_scan(scan: Scan, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     scan.mask = scan.bonus = None
     if scan.metric == _kernels.SCAN_NO_QUERY or scan.query is None:
@@ -69,13 +44,12 @@ def test_the_answers_are_those_of_the_scan(scan: Scan, k: int, error: float, see
         )
     near = scan.query + 1e-7 * rng.normal(size=scan.query.shape)
     queries = unit_rows(np.stack([scan.query, near, -scan.query, rng.normal(size=scan.query.shape)]))
-    off = rng.uniform(-1, 1, (len(queries), len(scan.candidates())))
-    answers = batch(scan, queries, k, error, off)
+    answers = batch(scan, queries, k)
     deepest = np.sqrt(scan.curvature) * 2 * max(scan.query_radius, float(scan.radius.max()))
     if answers is None:
         assert deepest > 80  # too deep for float32
         return
-    assert answers == batch(scan, queries, k, error, off, threads=2) == batch_of_codes(scan, queries, k)
+    assert answers == batch(scan, queries, k, threads=2)
     for query, hits in zip(queries, answers, strict=True):
         scan.query = np.ascontiguousarray(query)
         assert hits == scan.top(k)
@@ -85,7 +59,8 @@ def test_the_answers_are_those_of_the_scan(scan: Scan, k: int, error: float, see
     ("name", "value", "told"),
     [
         ("queries", np.ones((2, 4)), "queries: expected 3 columns"),
-        ("products", np.ones((5, 1), np.float32), "products: expected 2 columns"),
+        ("codes", np.ones((5, 3), np.int8), "codes: expected 32 columns"),
+        ("count", 0, "at least one"),
         ("rows", np.zeros(4, np.int32), "rows: expected 5 of them"),
         ("radius", np.ones(4), "radius: expected at least 5"),
         ("log_weights", np.ones(4), "log_weights: expected at least 5"),
@@ -104,11 +79,10 @@ def test_arguments_that_do_not_fit_are_refused(name: str, value: Any, told: str)
         "metric": _kernels.SCAN_SHELL,
         "queries": np.ones((2, 3)),
         "query_radius": 1.0,
-        "products": np.ones((5, 2), np.float32),
-        "error": 1e-6,
-        "codes": None,
-        "code_scale": None,
-        "code_error": None,
+        "count": 5,
+        "codes": np.ones((5, 32), np.int8),
+        "code_scale": np.ones(5, np.float32),
+        "code_error": np.zeros(5, np.float32),
         "curvature": 1.0,
         "depth_bias": 0.0,
         "time_coef": 1.0,

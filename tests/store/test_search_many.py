@@ -120,7 +120,7 @@ def test_one_pass_answers_all_queries(mem: Memory, monkeypatch: pytest.MonkeyPat
     mem.search_many(QUERIES, touch=False, metric=metric)
     without_direction = 1
     assert answered == [len(QUERIES) - without_direction]
-    monkeypatch.setattr(batches, "PRODUCTS_AT_ONCE", 2 * N)
+    monkeypatch.setattr(batches, "QUERIES_AT_ONCE", 2)
     mem.search_many(QUERIES, touch=False, metric=metric)
     assert answered[1:] == [2, 2, 2]
 

@@ -215,9 +215,9 @@ def products(
 ) -> float: ...
 def scan_batch(
     direction: npt.NDArray[np.float64],
-    codes: npt.NDArray[np.int8] | None,
-    code_scale: npt.NDArray[np.float32] | None,
-    code_error: npt.NDArray[np.float32] | None,
+    codes: npt.NDArray[np.int8],
+    code_scale: npt.NDArray[np.float32],
+    code_error: npt.NDArray[np.float32],
     radius: npt.NDArray[np.float64],
     directed: npt.NDArray[np.uint8],
     t: npt.NDArray[np.int64],
@@ -228,8 +228,7 @@ def scan_batch(
     metric: int,
     queries: npt.NDArray[np.float64],
     query_radius: float,
-    products: npt.NDArray[np.float32],
-    error: float,
+    count: int,
     curvature: float,
     depth_bias: float,
     time_coef: float,

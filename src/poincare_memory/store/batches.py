@@ -18,14 +18,11 @@ from .requests import Request, checked_query, checked_request
 from .search import Answer, answers_of, directions_of, place_query
 
 if TYPE_CHECKING:
-    from .arrays import Rows
-    from .coded import CodedRows
-    from .columns import Columns
     from .records import SearchResult
     from .search import EmbedQuery
     from .state import Store
 
-PRODUCTS_AT_ONCE: Final = 1 << 24
+QUERIES_AT_ONCE: Final = 256  # what is remembered of each takes memory
 
 
 def search_many(
@@ -123,10 +120,9 @@ def _from_one_pass(
     alike = [i for i, place in enumerate(places) if place.direction is not None]
     if len({places[i].radius for i in alike}) > 1:
         alike = []
-    step = max(1, PRODUCTS_AT_ONCE // compact.count)
     together: set[int] = set()
-    for start in range(0, len(alike), step):
-        block = alike[start : start + step]
+    for start in range(0, len(alike), QUERIES_AT_ONCE):
+        block = alike[start : start + QUERIES_AT_ONCE]
         answers = _scanned(ranking, compact, [places[i] for i in block], _wanted(request))
         if answers is None:
             break
@@ -149,7 +145,6 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
     coded = store.coded.of(columns, candidates.count * len(places))
     if coded is None:
         return None
-    products, error = _products(columns, coded, candidates.rows, directions, candidates.count)
     return _kernels.scan_batch(
         columns.direction,
         *coded,
@@ -163,8 +158,7 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
         SCAN_METRIC[places[0].metric],
         directions,
         places[0].radius,
-        products,
-        error,
+        candidates.count,
         store.ball.curvature,
         store.depth_bias,
         store.time_coef,
@@ -173,19 +167,3 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
         None if candidates.weights is None else np.log(candidates.weights),
         k,
     )
-
-
-def _products(
-    columns: Columns, coded: CodedRows, rows: Rows | None, queries: NDArray[np.float64], count: int
-) -> tuple[NDArray[np.float32], float]:
-    """Inner products of every candidate and query, and what they may be off beside what the candidate's code lost.
-
-    They are −1, as of the opposite, for a candidate without direction.
-    """
-    products = np.empty((count, len(queries)), np.float32)
-    error = _kernels.products(queries, coded.codes, coded.scale, rows, products)
-    chosen: Any = slice(0, count) if rows is None else rows
-    undirected = columns.directed[chosen] == 0
-    if undirected.any():
-        products[undirected] = -1
-    return products, error
