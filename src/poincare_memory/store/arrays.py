@@ -148,10 +148,6 @@ class Arrays:
         """Fields of one number a row that are part of what a memory is."""
         return [name for name in SCALARS if name != "changed_at"]
 
-    def reserve(self, count: int) -> None:
-        """Make room for `count` more memories."""
-        self._grow(self.high_water + max(0, count - len(self._free_rows)))
-
     def rounded(self, rows: Rows) -> NDArray[np.float32]:
         """Directions of these rows in float32."""
         rounded = np.empty((len(rows), self.dim), np.float32)
@@ -178,7 +174,8 @@ class Arrays:
         used = self.high_water
         grown: dict[str, NDArray[Any]] = {}
         for name, (dtype, blank) in SCALARS.items():
-            grown[name] = np.full(capacity, blank, dtype)
+            # Zeros that nobody wrote to take no memory yet.
+            grown[name] = np.full(capacity, blank, dtype) if blank else np.zeros(capacity, dtype)
             grown[name][:used] = getattr(self, name)[:used]
         for name, dtype in VECTORS.items():
             grown[name] = self.room.grown(name, getattr(self, name), used, capacity, dtype)

@@ -65,17 +65,23 @@ class Embeddings(Arrays):
 
     def reserve(self, count: int, embedding_dtype: Any = None) -> None:
         """Make room for `count` more memories, so that nothing after it can run out of memory or disk half-way."""
-        self.own_vectors()
-        super().reserve(count)
+        if self.room.shared:
+            self.own_vectors()
+        needed = self.high_water + max(0, count - len(self._free_rows))
+        if needed > self.capacity:
+            self._grow(needed)
         if embedding_dtype is not None:
             self._reserve_embeddings(embedding_dtype)
-        self.room.secure(self.high_water + max(0, count - len(self._free_rows)))
+        self.room.secure(needed)
 
     def _reserve_embeddings(self, dtype: Any) -> None:
         if self.high_water == 0:
             self._forget_embeddings(dtype)
             if self.room.precision == "compact":
                 self._written = self.room.blank("embedding", self.capacity, self.dim, dtype)
+            return
+        written = self._written
+        if self.embedding_dtype == dtype and (written is None or len(written) >= self.capacity):
             return
         wider = np.promote_types(self.embedding_dtype, dtype)
         if self._written is None:
@@ -142,7 +148,8 @@ class Embeddings(Arrays):
 
         The first float64 batch of a store becomes the column itself, where it owns its memory.
         """
-        self.own_vectors()
+        if self.room.shared:
+            self.own_vectors()
         written = self._written
         if written is None:
             self._fold(rows, embeddings)

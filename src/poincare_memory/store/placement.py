@@ -30,7 +30,8 @@ def place(store: Store, rows: Rows, embeddings: NDArray[Any] | None = None, thre
     Bécigneul & Hofmann, ICML 2018). A learnt memory stays where it is; what is below it counts depth from there.
     """
     columns = store.columns
-    columns.own_vectors()
+    if columns.room.shared:
+        columns.own_vectors()
     had = embeddings is None
     if embeddings is None:
         embeddings = columns.embeddings(rows)
@@ -53,7 +54,7 @@ def place(store: Store, rows: Rows, embeddings: NDArray[Any] | None = None, thre
         threads,
         columns.learnt,
     )
-    if columns.folds or not had:
+    if not had or columns.folds:
         columns.set_embeddings(rows, embeddings)
 
 
