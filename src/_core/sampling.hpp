@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu.hpp"
+#include "huge_pages.hpp"
 #include "interrupt.hpp"
 #include "lanes.hpp"
 #include "training.hpp"
@@ -44,7 +45,7 @@ class ShuffledPairs {
 
     ShuffledPairs(const TrainingPairs& pairs, RandomState& random, InterruptPoll& poll);
 
-    std::vector<Pair> of;
+    std::vector<Pair, HugePages<Pair>> of;
 
   private:
     // Calls visit(pair) for each of them, always in the same order.
@@ -56,9 +57,11 @@ class ShuffledPairs {
     void shuffle(std::size_t begin, std::size_t end, RandomState& random);
 };
 
+constexpr std::size_t kShortList = 32;  // up to here a look at every entry beats a binary search
+
 POINCARE_INLINE std::int32_t count_at_most(const std::int32_t* sorted, std::size_t n, std::int32_t limit) {
-    constexpr std::size_t kShort = 32;
-    if (n > kShort) return static_cast<std::int32_t>(std::upper_bound(sorted, sorted + n, limit) - sorted);
+    if (n > kShortList)
+        return static_cast<std::int32_t>(std::upper_bound(sorted, sorted + n, limit) - sorted);
     std::int32_t count = 0;
     for (std::size_t i = 0; i < n; ++i) count += sorted[i] <= limit;
     return count;
@@ -76,18 +79,69 @@ struct ExcludedList {
     const std::int32_t* shifted;
     std::size_t length;
 
+    POINCARE_INLINE std::int32_t entry(std::size_t i) const {
+        return shifted[i] + static_cast<std::int32_t>(i);
+    }
+
     POINCARE_INLINE bool holds(std::int32_t node) const {
-        // Entry i is node shifted[i] + i: the first one that is not below `node`.
+        // The first entry that is not below `node`.
         std::size_t low = 0, high = length;
         while (low < high) {
             const std::size_t middle = (low + high) / 2;
-            if (shifted[middle] + static_cast<std::int32_t>(middle) < node)
+            if (entry(middle) < node)
                 low = middle + 1;
             else
                 high = middle;
         }
-        return low < length && shifted[low] + static_cast<std::int32_t>(low) == node;
+        return low < length && entry(low) == node;
     }
+};
+
+// Tells of most nodes at once that a list does not hold them: a bit for each remainder of its nodes by 64.
+class ExcludedRemainders {
+  public:
+    explicit ExcludedRemainders(const ExcludedList& list) {
+        if (list.length > kShortList)
+            bits_ = ~std::uint64_t{0};
+        else
+            for (std::size_t i = 0; i < list.length; ++i) bits_ |= bit(list.entry(i));
+    }
+    POINCARE_INLINE bool may_hold(std::int32_t node) const { return (bits_ & bit(node)) != 0; }
+
+  private:
+    static std::uint64_t bit(std::int32_t node) { return std::uint64_t{1} << (node & 63); }
+    std::uint64_t bits_ = 0;
+};
+
+// A few nodes, of which the negatives are drawn where the rows of all do not fit the cache. Every pair renews
+// some, so that a node is drawn a few times while its row is in cache, and then makes room: any one draw is
+// of a node as likely as without the pool.
+class NegativePool {
+  public:
+    static constexpr std::size_t kNodes = 4096;
+    static constexpr std::size_t kDrawsOfNode = 5;  // on average, before it makes room
+
+    bool used() const { return !node_.empty(); }
+    std::int32_t draw(RandomState& random) const { return node_[random_below(random, kNodes)]; }
+
+    // `any` draws a node.
+    template <typename Any>
+    void fill(Any&& any) {
+        node_.resize(kNodes);
+        for (std::int32_t& node : node_) node = any();
+    }
+
+    template <typename Any>
+    POINCARE_INLINE void renew(std::size_t negatives, Any&& any) {
+        for (std::size_t drawn = 0; drawn < negatives; drawn += kDrawsOfNode) {
+            node_[oldest_] = any();
+            oldest_ = (oldest_ + 1) % kNodes;
+        }
+    }
+
+  private:
+    std::vector<std::int32_t> node_;
+    std::size_t oldest_ = 0;
 };
 
 // Draws the negatives of a pair.
@@ -100,7 +154,8 @@ struct NegativeSampler {
 
     std::size_t most_others() const { return 1 + negatives + intruders.drawn; }
 
-    POINCARE_INLINE void draw(Sample& sample, std::int32_t u, std::int32_t v, RandomState& random) const {
+    POINCARE_INLINE void draw(Sample& sample, std::int32_t u, std::int32_t v, const NegativePool& pool,
+                              RandomState& random) const {
         sample.node = u;
         sample.other[0] = v;
         const std::int32_t pair_only[2] = {std::min(u, v), std::max(u, v) - 1};
@@ -110,10 +165,12 @@ struct NegativeSampler {
                     static_cast<std::size_t>(excluded.start[u + 1] - excluded.start[u])};
         const std::size_t allowed = nodes - list.length;
         sample.others = allowed == 0 ? 1 : 1 + negatives;
-        if (weights.threshold == nullptr) {
-            for (std::size_t k = 1; k < sample.others; ++k) sample.other[k] = uniform(list, allowed, random);
+        if (pool.used()) {
+            draw_others(sample, list, allowed, random, [&] { return pool.draw(random); });
+        } else if (weights.threshold != nullptr) {
+            draw_others(sample, list, allowed, random, [&] { return any(random); });
         } else {
-            for (std::size_t k = 1; k < sample.others; ++k) sample.other[k] = weighted(list, allowed, random);
+            for (std::size_t k = 1; k < sample.others; ++k) sample.other[k] = uniform(list, allowed, random);
         }
         if (intruders.drawn == 0) return;
         const std::size_t known = static_cast<std::size_t>(intruders.count[u]);
@@ -123,24 +180,39 @@ struct NegativeSampler {
             sample.other[sample.others++] = of_node[random_below(random, known)];
     }
 
+    // A node, excluded ones among them, as likely as its weight says.
+    POINCARE_INLINE std::int32_t any(RandomState& random) const {
+        const std::uint64_t bits = next_random(random);
+        const std::size_t at = static_cast<std::size_t>(((bits >> 32) * nodes) >> 32);
+        if (weights.threshold == nullptr) return static_cast<std::int32_t>(at);
+        const bool own = static_cast<std::uint32_t>(bits) < weights.threshold[at];
+        return own ? static_cast<std::int32_t>(at) : weights.alias[at];
+    }
+
     POINCARE_INLINE static std::int32_t uniform(const ExcludedList& list, std::size_t allowed,
                                                 RandomState& random) {
         const std::int32_t r = static_cast<std::int32_t>(random_below(random, allowed));
         return r + count_at_most(list.shifted, list.length, r);
     }
 
-    // Where nearly all weight lies on excluded nodes, a uniform one of the others.
-    POINCARE_INLINE std::int32_t weighted(const ExcludedList& list, std::size_t allowed,
-                                          RandomState& random) const {
+  private:
+    // Where nearly all of what `drawn` returns is excluded, a uniform one of the others.
+    template <typename Drawn>
+    POINCARE_INLINE static void draw_others(Sample& sample, const ExcludedList& list, std::size_t allowed,
+                                            RandomState& random, Drawn&& drawn) {
         constexpr int kTries = 16;
-        for (int i = 0; i < kTries; ++i) {
-            const std::uint64_t bits = next_random(random);
-            const std::size_t at = static_cast<std::size_t>(((bits >> 32) * nodes) >> 32);
-            const bool own = static_cast<std::uint32_t>(bits) < weights.threshold[at];
-            const std::int32_t node = own ? static_cast<std::int32_t>(at) : weights.alias[at];
-            if (!list.holds(node)) return node;
+        const ExcludedRemainders remainders(list);
+        for (std::size_t k = 1; k < sample.others; ++k) {
+            std::int32_t node = drawn();
+            for (int tries = 1; remainders.may_hold(node) && list.holds(node); ++tries) {
+                if (tries == kTries) {
+                    node = uniform(list, allowed, random);
+                    break;
+                }
+                node = drawn();
+            }
+            sample.other[k] = node;
         }
-        return uniform(list, allowed, random);
     }
 };
 

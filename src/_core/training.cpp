@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu.hpp"
+#include "huge_pages.hpp"
 #include "interrupt.hpp"
 #include "lanes.hpp"
 #include "manifolds.hpp"
@@ -20,6 +21,12 @@ constexpr std::size_t kAhead = 3;  // pairs whose rows are on their way while on
 constexpr std::size_t kRing = kAhead + 1;
 constexpr std::size_t kBetweenPolls = 4096;  // pairs
 constexpr std::size_t kGrain = 1000;         // pairs a thread should have to look at
+constexpr std::size_t kInCache = 8 << 20;    // bytes of rows; beyond, negatives are drawn of a pool
+
+template <typename Real>
+bool is_large(std::size_t nodes, std::size_t stride) {
+    return nodes * stride * sizeof(Real) > kInCache;
+}
 
 // Coordinates of a row are loaded times this: 0 in the lane that holds no coordinate, else 1.
 template <typename Real, std::size_t N>
@@ -108,6 +115,7 @@ struct Epoch {
     const ShuffledPairs& pairs;
     const NegativeSampler& sampler;
     const EpochSettings& settings;
+    bool large;  // rows do not fit the cache
     Geometry geometry;
     InterruptPoll& poll;
 
@@ -118,12 +126,14 @@ struct Epoch {
         const RowMask<Real, N> coordinates(stride, !geometry.side.apart());
         const Softmax softmax(settings.temperature);
         LogSum loss;
+        NegativePool pool;
+        if (large) pool.fill([&] { return sampler.any(random); });
         Sample ring[kRing];
         for (Sample& sample : ring) sample.other.resize(sampler.most_others());
         for (std::size_t i = begin; i < end + kAhead; ++i) {
             if (i % kBetweenPolls == 0) poll();
             fetch_excluded(i, end);
-            if (i < end) announce(ring[i % kRing], i, random);
+            if (i < end) announce(ring[i % kRing], i, pool, random);
             if (i >= begin + kAhead)
                 learn<N>(ring[(i - kAhead) % kRing], coordinates, scratch, softmax, loss);
         }
@@ -171,11 +181,21 @@ struct Epoch {
         const ExcludedNodes& excluded = sampler.excluded;
         if (excluded.start == nullptr) return;
         if (i + 2 * kAhead < end) prefetch(excluded.start + pairs.of[i + 2 * kAhead].source);
-        if (i + kAhead < end) prefetch(excluded.shifted + excluded.start[pairs.of[i + kAhead].source]);
+        if (i + kAhead >= end) return;
+        const std::int64_t* const start = excluded.start + pairs.of[i + kAhead].source;
+        prefetch(excluded.shifted + start[0]);
+        prefetch(excluded.shifted + start[1] - 1);  // of a short list its other line, if it has two
     }
 
-    POINCARE_INLINE void announce(Sample& sample, std::size_t i, RandomState& random) const {
-        sampler.draw(sample, pairs.of[i].source, pairs.of[i].target, random);
+    POINCARE_INLINE void announce(Sample& sample, std::size_t i, NegativePool& pool,
+                                  RandomState& random) const {
+        if (pool.used())
+            pool.renew(sampler.negatives, [&] {
+                const std::int32_t node = sampler.any(random);
+                prefetch_row(node);
+                return node;
+            });
+        sampler.draw(sample, pairs.of[i].source, pairs.of[i].target, pool, random);
         prefetch_row(sample.node);
         for (std::size_t k = 0; k < sample.others; ++k) prefetch_row(sample.other[k]);
     }
@@ -246,9 +266,10 @@ double train_on(Real* points, std::size_t nodes, std::size_t dim, std::size_t st
     const Side<Real> side =
         last_lane_is_free ? Side<Real>{points + stride - 1, stride} : Side<Real>{beside.data(), 1};
     InterruptPoll poll;
+    const bool large = is_large<Real>(nodes, stride);
     const ShuffledPairs shuffled(pairs, random, poll);
-    const Epoch<Real, Geometry<Real>> epoch{points, stride, shuffled, sampler, settings, Geometry<Real>{side},
-                                            poll};
+    const Epoch<Real, Geometry<Real>> epoch{
+        points, stride, shuffled, sampler, settings, large, Geometry<Real>{side}, poll};
     const ClearedLane<Real> cleared(side, nodes);
     epoch.template settle_all<kLanes<Real>>(nodes);
     double total = 0;
@@ -274,7 +295,14 @@ template <typename Real>
 double train_epoch(Real* points, std::size_t nodes, std::size_t dim, std::size_t stride,
                    const TrainingPairs& pairs, const ExcludedNodes& excluded, const NodeWeights& weights,
                    const IntruderTable& intruders, const EpochSettings& settings, RandomState random) {
-    const NegativeSampler sampler{nodes, excluded, weights, intruders, settings.negatives};
+    // Where lists begin is looked up at random, too.
+    std::vector<std::int64_t, HugePages<std::int64_t>> begins;
+    ExcludedNodes lists = excluded;
+    if (excluded.start != nullptr && is_large<Real>(nodes, stride)) {
+        begins.assign(excluded.start, excluded.start + nodes + 1);
+        lists.start = begins.data();
+    }
+    const NegativeSampler sampler{nodes, lists, weights, intruders, settings.negatives};
     switch (settings.manifold) {
         case Manifold::poincare:
             return train_on<Real, Ball>(points, nodes, dim, stride, pairs, sampler, settings, random);

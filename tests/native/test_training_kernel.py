@@ -14,7 +14,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from native.training_oracle import LIMIT, TERMS, kernel_epoch, oracle_epoch, oracle_samples, with_defaults
+from native.training_oracle import (
+    IN_CACHE,
+    LIMIT,
+    TERMS,
+    kernel_epoch,
+    oracle_epoch,
+    oracle_samples,
+    with_defaults,
+)
 from poincare_memory._core import _kernels
 
 
@@ -65,6 +73,25 @@ def test_epoch_equals_the_oracle(manifold, task, options):
         got, got_loss = kernel_epoch(points, pairs, words, manifold, dtype, **options)
         np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance + second_order)
         assert got_loss == pytest.approx(loss, rel=3e-5, abs=3e-6)
+
+
+@pytest.mark.parametrize("exclude", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_negatives_of_a_large_table_come_out_of_a_pool(exclude, weighted):
+    """Few nodes of very many dimensions are a table that does not fit the cache."""
+    nodes, dim = 30, IN_CACHE // 8 // 30 + 8
+    rng = np.random.default_rng(7)
+    points = rng.normal(size=(nodes, dim))
+    points *= rng.uniform(0.05, 0.8, (nodes, 1)) / np.linalg.norm(points, axis=1, keepdims=True)
+    pairs = [(u, v) for u in range(10) for v in range(u % 3, nodes, 2) if u != v]
+    words = rng.integers(1, 2**64, 4, dtype=np.uint64)
+    options = {"negatives": 7, "exclude": exclude, "weighted": weighted, "rate": 1e-6}
+    expected = points.copy()
+    loss = oracle_epoch(expected, pairs, words, pooled=True, **options)
+    got, got_loss = kernel_epoch(points, pairs, words, **options)
+    assert got_loss == pytest.approx(loss, rel=1e-9)
+    step = np.linalg.norm(expected - points, axis=1)
+    assert (np.linalg.norm(got - expected, axis=1) <= 1e-4 * step).all()
 
 
 @pytest.mark.parametrize("manifold", TERMS)

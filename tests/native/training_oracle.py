@@ -42,16 +42,42 @@ def excluded_lists(pairs, nodes):
     return lists, start, shifted
 
 
-def draw_weighted(random, nodes, table, forbidden, allowed):
-    """One negative by the alias table; a uniform one after 16 that were related."""
+def draw_any(random, nodes, table):
+    """A node: by the alias table, or a uniform one without."""
+    bits = random.next()
+    at = ((bits >> 32) * nodes) >> 32
+    if table is None:
+        return at
     threshold, alias = table
+    return at if (bits & 0xFFFFFFFF) < int(threshold[at]) else int(alias[at])
+
+
+def draw_allowed(random, draw, forbidden, allowed):
+    """What `draw` returns; a uniform one after 16 that were related."""
     for _ in range(16):
-        bits = random.next()
-        at = ((bits >> 32) * nodes) >> 32
-        node = at if (bits & 0xFFFFFFFF) < int(threshold[at]) else int(alias[at])
-        if node not in forbidden:
+        if (node := draw()) not in forbidden:
             return node
     return allowed[random.below(len(allowed))]
+
+
+POOL, DRAWS_OF_NODE = 4096, 5
+IN_CACHE = 8 << 20  # bytes of rows
+
+
+class Pool:
+    """The nodes that negatives of large tables are drawn of."""
+
+    def __init__(self, random, draw):
+        self.random, self.draw_new, self.oldest = random, draw, 0
+        self.node = [draw() for _ in range(POOL)]
+
+    def renew(self, negatives):
+        for _ in range(-(-negatives // DRAWS_OF_NODE)):
+            self.node[self.oldest % POOL] = self.draw_new()
+            self.oldest += 1
+
+    def draw(self):
+        return self.node[self.random.below(POOL)]
 
 
 def oracle_samples(pairs, nodes, words, options):
@@ -62,12 +88,20 @@ def oracle_samples(pairs, nodes, words, options):
         j = random.below(i)
         order[i - 1], order[j] = order[j], order[i - 1]
     lists, _, _ = excluded_lists(pairs, nodes)
+
+    def draw():
+        return draw_any(random, nodes, options["table"] if options["weighted"] else None)
+
+    pool = Pool(random, draw) if options["pooled"] else None
     for u, v in order:
         forbidden = set(lists[u]) if options["exclude"] else {u, v}
         allowed = [node for node in range(nodes) if node not in forbidden]
         count = options["negatives"] if allowed else 0
-        if options["weighted"]:
-            drawn = [draw_weighted(random, nodes, options["table"], forbidden, allowed) for _ in range(count)]
+        if pool:
+            pool.renew(options["negatives"])
+            drawn = [draw_allowed(random, pool.draw, forbidden, allowed) for _ in range(count)]
+        elif options["weighted"]:
+            drawn = [draw_allowed(random, draw, forbidden, allowed) for _ in range(count)]
         else:
             drawn = [allowed[random.below(len(allowed))] for _ in range(count)]
         known = options["intruders"].get(u, ())
@@ -111,7 +145,7 @@ LIMIT = {"poincare": MARGIN, "lorentz": 2 * MARGIN / (1 - MARGIN**2), "euclidean
 def with_defaults(options, nodes):
     defaults = {
         "negatives": 1, "exclude": True, "weighted": False, "rate": 1e-5, "temperature": 1.0, "intruders": {},
-        "hard": 0, "threads": 1,
+        "hard": 0, "threads": 1, "pooled": False,
     }  # fmt: skip
     threshold, alias = np.empty(nodes, np.uint32), np.empty(nodes, np.int32)
     _kernels.alias_table(np.arange(1.0, nodes + 1), threshold, alias)
