@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import signal
 import sys
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -13,7 +14,9 @@ import numpy as np
 import pytest
 
 from poincare_memory import HashingEmbedder, Memory
+from poincare_memory.store.undo import FreedRows
 from store.snapshots import everything
+from store.table_embedder import CheapEmbedder
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 EMBEDDER = HashingEmbedder(dim=8)
@@ -139,3 +142,28 @@ def test_a_change_that_ctrl_c_ends_is_whole_or_nothing(change: str, in_transacti
         assert sorted(work_again) == sorted(mem.ids), interruption.where
         at += 2 if in_transaction else 1
     assert at > 10
+
+
+def test_ctrl_c_while_a_transaction_is_taken_back_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    mem = Memory(embedder=CheapEmbedder())
+    mem.add_many(
+        {"text": f"note {i}", "id": str(i), "parent": str((i - 1) // 3) if i else None} for i in range(40)
+    )
+    before = everything(mem)
+    whole = FreedRows.put_back
+
+    def interrupted(self: FreedRows) -> None:
+        signal.raise_signal(signal.SIGINT)
+        whole(self)
+
+    monkeypatch.setattr(FreedRows, "put_back", interrupted)
+
+    def remove_and_fail() -> None:
+        with mem.transaction():
+            mem.remove("1", cascade=True)
+            raise RuntimeError
+
+    with pytest.raises(KeyboardInterrupt):
+        remove_and_fail()
+    assert everything(mem) == before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -6,14 +6,19 @@ born, gone or changed, and in what, so that the file behind the store can be bro
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Callable, Iterable
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from .arrays import Rows
     from .columns import Columns
 
@@ -188,14 +193,15 @@ class UndoLog:
 
     def back_to(self, length: int) -> None:
         """Take back all but the first `length` steps."""
-        self._undoing, self._came_back = True, False
-        try:
-            while len(self._steps) > length:
-                self._steps.pop()()
-        finally:
-            self._undoing = False
-        if self._came_back:
-            self._columns.resort()
+        with ctrl_c_held_back():
+            self._undoing, self._came_back = True, False
+            try:
+                while len(self._steps) > length:
+                    self._steps.pop()()
+            finally:
+                self._undoing = False
+            if self._came_back:
+                self._columns.resort()
 
     def _put_back(self, rows: Rows, images: list[tuple[str, Any]]) -> None:
         columns = self._columns
@@ -220,6 +226,23 @@ class UndoLog:
         """No more steps are taken back: let go of what they keep, which this log is part of."""
         self._steps.clear()
         self._metas.clear()
+
+
+@contextlib.contextmanager
+def ctrl_c_held_back() -> Iterator[None]:
+    """Ctrl-C comes after the block: what is taken back halfway is lost. (Signals reach the main thread only.)"""
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    held: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if held:
+            before(*held[0])
 
 
 class FreedRows:
