@@ -236,3 +236,18 @@ def test_a_memory_with_nothing_in_it(pair: tuple[Memory, Any]) -> None:
         same(pair, lambda mem, name=name: getattr(mem, name)(), name)
     assert pair[1].ids == []
     assert same(pair, lambda mem: mem.add("tea", id="tea", t=NOW), "the first") == "tea"
+
+
+def test_settings_that_a_server_does_not_have(addresses: dict[str, str]) -> None:
+    for url in addresses.values():
+        for setting, error in (
+            ({"precision": "compact"}, "precision: a memory in a server has 'full'"),
+            ({"lexical_coef": 0.3}, "lexical_coef: a memory in a server has 0"),
+        ):
+            with pytest.raises(ValueError, match=error):
+                Memory.connect(url, name="settings", embedder=EMBEDDER, **setting)
+        with pytest.raises(TypeError, match="nonsense"):
+            Memory.connect(url, name="settings", embedder=EMBEDDER, nonsense=1)
+        with Memory.connect(url, name="settings", embedder=EMBEDDER, precision="full", inherit=0.5) as mem:
+            assert len(mem) == 0  # and none of those that were refused has made one
+            assert mem._settings["inherit"] == 0.5

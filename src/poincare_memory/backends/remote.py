@@ -27,6 +27,7 @@ __all__ = ["RemoteMemory", "connect"]
 SETTINGS: Final = (
     "curvature base_depth depth_step inherit cone_constrained cone_k metric time_coef depth_bias".split()
 )
+ELSEWHERE: Final = {"lexical_coef": 0.0, "precision": "full"}  # settings of memories in this process
 Value = TypeVar("Value")
 
 
@@ -65,6 +66,9 @@ class RemoteMemory(RemoteLookup, AsyncTwins):
         clock: Callable[[], datetime] | None = None,
         **settings: Any,
     ) -> None:
+        for name, only in ELSEWHERE.items():
+            if settings.pop(name, only) != only:
+                raise ValueError(f"{name}: a memory in a server has {only!r}, and nothing else")
         self._engine = engine
         self._embedder = HashingEmbedder() if embedder is None else check_embedder(embedder)
         self._decay, self._clock = decay, clock
