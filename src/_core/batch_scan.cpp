@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "batch_surface.hpp"
 #include "cpu.hpp"
 #include "interrupt.hpp"
 #include "products.hpp"
@@ -19,80 +20,8 @@
 namespace poincare {
 namespace {
 
-constexpr double kLargestRadii = 80;        // of query and candidate together, times √c: float32 holds q then
-constexpr double kLargestTerm = 1e12;       // a term of the score beyond it: scan
-constexpr double kLeastBound = 1e-30;       // float32 holds bounds as small as this with all their bits
-constexpr double kRoundings = 0x1p-20;      // of a dozen operations in float32, several times over
 constexpr std::size_t kGrain = 1 << 25;     // multiplications a thread at least
 constexpr std::size_t kProducts = 1 << 16;  // at a time: they stay in the second-level cache
-
-// What bounds the scores of every query: with q at most its true value,
-//
-//   score ≤ top + (2/√c) ln [ factor / (√q + √(q + 1)) ],   factor = exp(√c/2 · (terms − top)) ≤ 1
-//
-// since d = (2/√c) ln(√q + √(q + 1)). The bracket grows with the score, so it serves as the bound itself:
-// no logarithm is taken for a candidate.
-struct Surface {
-    double top = 0;
-    double slack = 0;            // of a bound that stands for a score: it may be off by this share
-    std::vector<float> near;     // q = near − slope · product, at least, of a product off by its error
-    std::vector<float> far;      // and at most
-    std::vector<float> nearest;  // q, at least, of a product that is never too small
-    std::vector<float> slope;
-    std::vector<float> factor;
-};
-
-// False where float32 is too narrow.
-bool prepare(Surface& surface, const ScanColumns& columns, const Scorer& scorer, const ScanScoring& scoring,
-             const BatchQueries& queries, double query_error, std::size_t count) {
-    const double R = scoring.sqrt_c * queries.radius;
-    std::vector<double> terms(count);
-    double top = -2 * kLargestTerm, largest = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t row = scorer.row(i);
-        terms[i] = scorer.score(0, i, row);
-        const double depth = std::fabs(scoring.depth_bias * columns.radius[row]);
-        largest = std::max(largest, depth);
-        if (!(depth <= kLargestTerm) || R + scorer.measured_radius(row) > kLargestRadii) return false;
-        top = std::max(top, terms[i]);
-    }
-    largest += std::fabs(scoring.time_coef * kLogMinWeight);
-    if (!(largest <= kLargestTerm)) return false;
-    // Rounding of an exact score is absolute: 1e-15 of its largest term. That of a bound in float32 is
-    // relative.
-    surface.slack = std::min(1.0, 1e-5 + 1e-15 * scoring.sqrt_c * largest);
-    surface.top = top;
-    surface.near.resize(count);
-    surface.far.resize(count);
-    surface.nearest.resize(count);
-    surface.slope.resize(count);
-    surface.factor.resize(count);
-    const double half = scoring.sqrt_c / 2;
-    double known = -1, gap = 0, across = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t row = scorer.row(i);
-        const double S = scorer.measured_radius(row);
-        if (S != known) {  // few radii are distinct, and neighbours tend to share theirs
-            gap = std::sinh((R - S) / 2);
-            across = std::sinh(R) * std::sinh(S) / 2;
-            known = S;
-        }
-        // |u − v|² ≥ 2 − 4e-9 − 2⟨u, v⟩ for norms within 1e-9 of 1.
-        const double lost = static_cast<double>(columns.coded.error[row]);
-        const double error = query_error * (1 + lost) + lost;
-        surface.nearest[i] = static_cast<float>(gap * gap + across * (1 - kRoundings - 4e-9));
-        surface.near[i] = static_cast<float>(gap * gap + across * (1 - error - kRoundings - 4e-9));
-        surface.far[i] = static_cast<float>(gap * gap + across * (1 + error + kRoundings + 4e-9));
-        surface.slope[i] = static_cast<float>(across);
-        surface.factor[i] = static_cast<float>(std::max(kLeastBound, std::exp(half * (terms[i] - top))));
-    }
-    return true;
-}
-
-float bound_of(const Surface& surface, float near, float product, std::size_t candidate) {
-    const float q = std::max(near - surface.slope[candidate] * product, 0.0f);
-    return surface.factor[candidate] / (std::sqrt(q) + std::sqrt(q + 1));
-}
 
 // Whether candidates reach a query's cut, without a root or a quotient for each: with y = factor / cut,
 //
@@ -427,10 +356,10 @@ bool scan_batch(const ScanColumns& columns, const BatchQueries& queries, const S
         return true;
     }
     const QueryPanels panels(queries.directions, queries.count, columns.dim);
-    Surface surface;
     const ScanQuery any = query_of(0);
-    if (!prepare(surface, columns, Scorer(columns, any, scoring, candidates), scoring, queries,
-                 panels.error(), count))
+    Surface surface;
+    if (!prepare(surface, columns, Scorer(columns, any, scoring, candidates), scoring, queries.radius,
+                 panels.error(), count, threads))
         return false;
     // The bound that stands for a score, rounded down.
     const auto in_bounds = [&](double score) {
