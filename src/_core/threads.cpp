@@ -41,8 +41,9 @@ int processors_by_quota() {
     return quota;
 }
 
-// OMP_NUM_THREADS (the first number of a list), or a large number where it says nothing. Asked of the environment, because
-// a number of threads that is given with a parallel region overrides what OpenMP makes of it.
+// OMP_NUM_THREADS (the first number of a list), or a large number where it says nothing. Asked of the
+// environment, because a number of threads that is given with a parallel region overrides what OpenMP makes
+// of it.
 int read_limit() {
     const char* text = std::getenv("OMP_NUM_THREADS");
     const long limit = text ? std::strtol(text, nullptr, 10) : 0;

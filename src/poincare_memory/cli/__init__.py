@@ -43,31 +43,48 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _parser()
     if "_ARGCOMPLETE" in os.environ:
         _complete(parser)
-    arguments = _parsed(parser, argv)
-    command: Callable[[argparse.Namespace], int | None] = arguments.command
+    arguments = argparse.Namespace(debug=False)
     with _Warnings():
         try:
+            arguments = _parsed(parser, argv)
+            command: Callable[[argparse.Namespace], int | None] = arguments.command
             code = command(arguments)
-            if sys.stdout is not None:  # a process may be started without
-                sys.stdout.flush()
+            _write_out()
         except KeyboardInterrupt:
             return INTERRUPTED
-        except BrokenPipeError:
-            # The reader has seen enough. Nothing may be written to the closed pipe at exit either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except BrokenPipeError:  # the reader has seen enough
+            _drop_unwritten()
             return NOT_READ
         except Exception as error:
             if arguments.debug:
                 traceback.print_exc()
             else:
                 complain(f"error: {reason(error)}")
+            _drop_unwritten()
             return FAILED
     return code or 0
 
 
+def _write_out() -> None:
+    if sys.stdout is not None:  # a process may be started without
+        sys.stdout.flush()
+
+
+def _drop_unwritten() -> None:
+    """What cannot be written now is not tried again at exit, which would complain a second time."""
+    try:
+        _write_out()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _parsed(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
     """Arguments, where one that may be left out also stands behind options (argparse takes it as left out there)."""
-    arguments, rest = parser.parse_known_args(argv)
+    try:
+        arguments, rest = parser.parse_known_args(argv)
+    except SystemExit:  # after --help
+        _write_out()
+        raise
     late = getattr(arguments, "may_come_late", None)
     if (
         len(rest) == 1
