@@ -115,6 +115,33 @@ def test_float64_widens_what_was_folded_and_what_was_held() -> None:
     assert kept(mem) == expected(mem)
 
 
+@pytest.mark.parametrize("first", ["remove", "update above and remove", "remove everything"])
+def test_float64_that_is_taken_back_leaves_what_was_removed_before_it(first: str) -> None:
+    class Changing(Float32Embedder):
+        dtype: Any = np.float32
+
+        def embed(self, texts: list[str]) -> Any:
+            return super().embed(texts).astype(self.dtype)
+
+    mem = Memory(Changing(), inherit=0.6)
+    mem.add_many({"id": str(i), "text": f"t {i}", "parent": str(i // 2) if i else None} for i in range(30))
+    before = {id: np.frombuffer(bits, np.float32) for id, bits in kept(mem).items()}
+    assert held(mem)
+    with pytest.raises(ZeroDivisionError), mem.transaction():
+        if first == "update above and remove":
+            mem.update("1", text="t 50")
+        mem.remove("0" if first == "remove everything" else "2", cascade=True)
+        mem.embedder.dtype = np.float64
+        mem.add("t 31", id="31")
+        if first != "remove everything":
+            mem.update("1", text="t 51")
+        raise ZeroDivisionError
+    after = {id: np.frombuffer(bits, np.float64) for id, bits in kept(mem).items()}
+    assert after.keys() == before.keys()
+    for id, embedding in before.items():
+        assert after[id].tobytes() == embedding.astype(np.float64).tobytes(), id
+
+
 def test_folding_is_exact_or_says_so() -> None:
     rng = np.random.default_rng(3)
     n, dim = 300, 40

@@ -133,10 +133,12 @@ class Embeddings(Arrays):
         """Embeddings of these rows, (len(rows), dim), as an array of the caller's own."""
         if self._written is not None:
             return self._written[rows]
+        return self._unfolded(rows, self._held)
+
+    def _unfolded(self, rows: Rows, held: dict[int, NDArray[np.float32]]) -> NDArray[np.float32]:
         found = np.empty((len(rows), self.dim), np.float32)
         _kernels.unfold_embeddings(self.direction, self.parent, self.own, self.above, rows, found)
-        if self._held:
-            held = self._held
+        if held:
             for i, row in enumerate(rows.tolist()):
                 if row in held:
                     found[i] = held[row]
@@ -200,9 +202,12 @@ class Embeddings(Arrays):
         held = self._held
         return {row: held[row] for row in rows.tolist() if row in held} if held else {}
 
-    def take_back_held(self, held: dict[int, NDArray[np.float32]]) -> None:
-        """What `held_embeddings` gave."""
-        self._held.update(held)
+    def take_back_freed(self, rows: Rows, held: dict[int, NDArray[np.float32]], folded: bool) -> None:
+        """Embeddings of freed rows that are as they were again: what `held_embeddings` and `folds` were then."""
+        if self._written is None:
+            self._held.update(held)
+        elif folded:  # a float64 one came since, and widened all but what was free
+            self.set_embeddings(rows, self._unfolded(rows, held))
 
     def _drop_embeddings(self, rows: Rows) -> None:
         if self._held:

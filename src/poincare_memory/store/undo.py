@@ -258,7 +258,7 @@ class FreedRows:
         self._scalars: dict[str, NDArray[Any]] = {
             name: getattr(columns, name)[rows] for name in columns.scalar_names()
         }
-        self._held = columns.held_embeddings(rows)
+        self._held, self._folded = columns.held_embeddings(rows), columns.folds
         self._records = {row: record for row in places if (record := columns.held_record(row)) is not None}
 
     def put_back(self) -> None:
@@ -268,7 +268,7 @@ class FreedRows:
             columns.ids[row], columns.texts[row], columns.metas[row] = id, text, meta
         for name, image in self._scalars.items():
             getattr(columns, name)[self._rows] = image
-        columns.take_back_held(self._held)
+        columns.take_back_freed(self._rows, self._held, self._folded)
         for row, record in self._records.items():
             columns.rebind(row, record)
         columns.moved(self._rows)
