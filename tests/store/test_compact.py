@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from poincare_memory import HalfLife, Memory
 from poincare_memory.store import room
 from poincare_memory.store.errors import StoreWriteError
+from poincare_memory.store.lock import SharedLock
 from store.drawn_changes import Float32Embedder, do, steps
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -199,6 +200,25 @@ def test_parent_and_child_part_at_a_fork(tmp_path: Path) -> None:
     os.write(writing, b".")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert_alike(full, compact)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_no_thread_writes_between_a_fork_and_the_word_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    mem = pair()[1]
+    mem.add_many(items(20))
+    told = []
+    release = SharedLock.release_write
+
+    def released(lock: SharedLock) -> None:  # from here on, who waits to write goes on
+        told.append(mem._store.columns.room.shared)
+        release(lock)
+
+    monkeypatch.setattr(SharedLock, "release_write", released)
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        os._exit(0 if told and all(told) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert told and all(told)
 
 
 CRASHING = """

@@ -17,6 +17,7 @@ import time
 import weakref
 from collections import deque
 from types import TracebackType
+from typing import Protocol
 
 logger = logging.getLogger("poincare_memory")
 
@@ -175,8 +176,20 @@ class SharedLock:
             self._writer, self._writer_depth = None, 0
 
 
+class Forking(Protocol):
+    """What parent and child of a fork will both have."""
+
+    def forking(self) -> None: ...
+
+
 _every_lock: weakref.WeakSet[SharedLock] = weakref.WeakSet()
 _held_for_fork: list[SharedLock] = []
+_to_tell: weakref.WeakSet[Forking] = weakref.WeakSet()
+
+
+def tell_of_forks(one: Forking) -> None:
+    """Tell it, as long as it is there, of every fork of this process, while no store is written."""
+    _to_tell.add(one)
 
 
 def _before_fork() -> None:
@@ -189,6 +202,8 @@ def _before_fork() -> None:
             _held_for_fork.append(lock)
         else:
             logger.warning("a store was still being used after %g s; forking anyway", FORK_PATIENCE_SECONDS)
+    for one in list(_to_tell):
+        one.forking()
 
 
 def _after_fork_in_parent() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import StoreWriteError
-from .forking import rest_over_forks
+from .lock import tell_of_forks
 
 Precision = Literal["full", "compact"]
 PRECISIONS: Final = ("full", "compact")
@@ -98,7 +98,7 @@ class InFiles:
         self.folder = folder
         self.shared = False
         self._files: dict[str, MatrixFile] = {}
-        rest_over_forks(self)
+        tell_of_forks(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return InFiles, (), None  # elsewhere, the folder may be another's
@@ -110,14 +110,8 @@ class InFiles:
 
     # --- forks --------------------------------------------------------------------------------------------
 
-    def pause(self, deadline: float) -> None:
-        pass
-
-    def resume(self) -> None:
-        self.shared = True
-
-    def resume_in_child(self) -> None:
-        self.shared = True
+    def forking(self) -> None:
+        self.shared = True  # before anybody can write again
 
     # --- matrices -----------------------------------------------------------------------------------------
 
