@@ -98,9 +98,13 @@ CHANGES: dict[str, Callable[[Memory], Any]] = {
     "link": lambda mem: mem.link("1", "other"),
     "link to the top": lambda mem: mem.link("1", None),
     "update": lambda mem: mem.update("1", text="quite another text", meta={"new": 1}),
+    "update a leaf": lambda mem: mem.update("22", text="quite another text", meta={"new": 1}, pin=True),
     "add": lambda mem: mem.add("one more", id="one", meta={"n": 1}),
     "add below": lambda mem: mem.add("one more", id="one", parent="5", pin=True),
     "remove": lambda mem: mem.remove("1", cascade=True),
+    "remove a leaf": lambda mem: mem.remove("22"),
+    "link a leaf": lambda mem: mem.link("22", "5"),
+    "link a leaf to the top": lambda mem: mem.link("22", None),
     "add_many": lambda mem: mem.add_many(
         [{"text": "more 0", "id": "m0", "parent": "2"}]
         + [{"text": f"more {i}", "id": f"m{i}", "parent": "1" if i % 2 else "m0"} for i in range(1, 9)]

@@ -223,12 +223,25 @@ class Columns(TreeLinks):
 
     def free(self, rows: Rows) -> None:
         """Forget a memory and, in `rows` after it, everything below it."""
+        n, free = self.n, len(self._free_rows)
         if self.undo is not None:
             self.undo.freeing(rows)
+        try:
+            self._release(rows)
+        except BaseException:  # a KeyboardInterrupt: a leaf goes without a log, so it goes whole
+            if self.undo is None and self.high_water:
+                self.n = n
+                del self._free_rows[free:]
+                self._release(rows)
+            raise
+
+    def _release(self, rows: Rows) -> None:
         self._records.release(rows.tolist())
         self.detach(int(rows[0]))
         for row in rows.tolist():
-            del self.row_of[self.name(row)]
+            id = self.ids[row]
+            if id is not None:
+                self.row_of.pop(id, None)
         self._blank(rows, keep_free=self.undo is not None)
 
     def discard(self, rows: Rows) -> None:

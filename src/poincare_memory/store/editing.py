@@ -335,11 +335,25 @@ def link(store: Store, child: str, parent: str | None) -> None:
             raise ValueError(
                 f"cannot link a node under itself: {parent!r:.80} is in the subtree of {child!r:.80}"
             )
-        columns.before(_one(row), "parent", "attached")
-        columns.detach(row)
-        columns.attach(_one(row), np.array([target], np.int32))
-        columns.attached[row] = columns.next_order()
-        _replace(store, row)
+        _relink(store, row, target)
+
+
+def _relink(store: Store, row: int, target: int) -> None:
+    try:
+        _change_parent(store, row, target)
+    except BaseException:  # a KeyboardInterrupt: a leaf moves without a log, so it moves whole
+        if store.columns.undo is None:
+            _change_parent(store, row, target)
+        raise
+
+
+def _change_parent(store: Store, row: int, target: int) -> None:
+    columns = store.columns
+    columns.before(_one(row), "parent", "attached")
+    columns.detach(row)
+    columns.attach(_one(row), np.array([target], np.int32))
+    columns.attached[row] = columns.next_order()
+    _replace(store, row)
 
 
 def _moving(columns: Columns, id: str) -> AbstractContextManager[None]:
