@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ..store.arrays import checked_reference
 from ..store.records import MemoryRecord
@@ -131,8 +131,7 @@ class RemoteLookup:
         -------
         list of str
         """
-        where = Where(parents=[id], roots=self._row(id).path[:1])
-        return [row.id for row in by_branch(self._engine.fetch(where))]
+        return [row.id for row in by_branch(self._below(id, lambda roots: Where(parents=[id], roots=roots)))]
 
     def descendants(self, id: str) -> list[str]:
         """As `Memory.descendants`.
@@ -145,8 +144,8 @@ class RemoteLookup:
         -------
         list of str
         """
-        where = Where(below=[id], roots=self._row(id).path[:1])
-        return [row.id for row in sorted(self._engine.fetch(where), key=in_the_tree)[1:]]
+        branch = self._below(id, lambda roots: Where(below=[id], roots=roots))
+        return [row.id for row in sorted(branch, key=in_the_tree)[1:]]
 
     def siblings(self, id: str) -> list[str]:
         """As `Memory.siblings`.
@@ -159,7 +158,8 @@ class RemoteLookup:
         -------
         list of str
         """
-        return [row.id for row in self._ordered(siblings_of(self._row(id)), "siblings")]
+        found = self._engine.reading(lambda: self._ordered(siblings_of(self._row(id)), "siblings"))
+        return [row.id for row in found]
 
     def roots(self) -> list[str]:
         """As `Memory.roots`.
@@ -169,6 +169,9 @@ class RemoteLookup:
         list of str
         """
         return [row.id for row in self._ordered(Where(parents=[None]), "nearest")]
+
+    def _below(self, id: str, where: Callable[[list[str]], Where]) -> list[Row]:
+        return self._engine.reading(lambda: self._engine.fetch(where(self._row(id).path[:1])))
 
     def _ordered(self, where: Where, mode: str) -> list[Row]:
         return sorted(self._engine.fetch(where), key=lambda row: position(row, mode, []))

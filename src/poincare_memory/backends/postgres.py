@@ -40,6 +40,7 @@ _AGAIN: Final = (
     errors.ForeignKeyViolation,
 )
 _LARGEST_EF: Final = 1000  # of pgvector
+SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 Value = TypeVar("Value")
 
 
@@ -118,6 +119,39 @@ class PostgresEngine:
     def close(self) -> None:
         self._connections.close()
 
+    def reading(self, work: Callable[[], Value]) -> Value:
+        """One snapshot; done again, on another connection, where the first broke."""
+        if self._begun():
+            return work()
+        for tried in range(2):
+            try:
+                with self._connections.lease() as connection:
+                    self._worked(connection, lambda cursor: cursor.execute(SNAPSHOT))
+                    with self._on(connection):
+                        try:
+                            return work()
+                        finally:
+                            _roll_back(connection)
+            except _BrokenError as error:
+                self._connections.close()
+                if tried:
+                    raise BackendError(str(error)) from error
+        raise AssertionError("unreachable")
+
+    def _begun(self) -> bool:
+        """Whether this thread is in a transaction."""
+        return getattr(self._here, "connection", None) is not None
+
+    @contextmanager
+    def _on(self, connection: Any) -> Iterator[None]:
+        """A transaction of this thread; an edit may stand within a search, whose filters are anybody's code."""
+        before = getattr(self._here, "connection", None)
+        self._here.connection = connection
+        try:
+            yield
+        finally:
+            self._here.connection = before
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         for tried in range(2):
@@ -134,16 +168,14 @@ class PostgresEngine:
 
     @contextmanager
     def _in_transaction(self, connection: Any) -> Iterator[None]:
-        self._here.connection = connection
         try:
-            yield
+            with self._on(connection):
+                yield
         except BaseException as error:
             if isinstance(error, _BrokenError):
                 error.begun = True
             _roll_back(connection)
             raise
-        finally:
-            self._here.connection = None
         try:
             connection.execute("COMMIT")
         except _AGAIN as error:

@@ -32,6 +32,7 @@ except ImportError as error:
 __all__ = ["QdrantEngine"]
 
 PAGE: Final = 1000
+MOST_RADII: Final = 10_000
 INDEXED: Final = {
     "id": "keyword",
     "up": "keyword",
@@ -285,6 +286,10 @@ class QdrantEngine:
 
     # --- reading ----------------------------------------------------------------------------------------
 
+    def reading(self, work: Callable[[], Value]) -> Value:
+        """There are no snapshots to read from: each request sees what is there when it comes."""
+        return work()
+
     def count(self) -> int:
         return int(self._ask(lambda: self._client.count(self._name, exact=True)).count)
 
@@ -350,11 +355,13 @@ class QdrantEngine:
                 self._name,
                 key="radius_key",
                 facet_filter=where_filter(where),
-                limit=10_000,
+                limit=MOST_RADII,
                 exact=True,
                 **self._of_shards(where),
             )
         )
+        if len(answer.hits) == MOST_RADII:  # perhaps not all of them
+            return sorted({row.radius for rows in self._pages(where) for row in rows})
         return sorted(float(hit.value) for hit in answer.hits)
 
 

@@ -256,8 +256,11 @@ class RemoteMemory(RemoteLookup, AsyncTwins):
     def _answer(self, known: Known, query: str | None, options: dict[str, Any]) -> list[SearchResult]:
         if options.pop("lexical_coef", None):
             raise ValueError("lexical_coef: a memory in a server does not weigh words")
-        asked = Asked(self, query, options)
-        results = asked.answer(None if query is None else known.embed([query])[0])
+        embedding = None
+        if query is not None:  # outside of `reading`: embedders may be slow
+            Asked(self, query, options)  # what is wrong with the arguments is said before
+            embedding = known.embed([query])[0]
+        results = self._engine.reading(lambda: Asked(self, query, options).answer(embedding))
         if results and options.get("touch", True):
             self._engine.touch([hit.id for hit in results], to_micros(self._now()))
         return results

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 SCHEMA: Final = 2  # of what engines keep; older ones are migrated
+Value = TypeVar("Value")
 TIMES = ("t", "valid_from", "valid_until", "last_accessed", "recorded_at")
 
 
@@ -83,6 +84,9 @@ class Engine(Protocol):
 
     def prepare(self, settings: dict[str, Any], dim: int) -> None:
         """Make room for a memory."""
+
+    def reading(self, work: Callable[[], Value]) -> Value:
+        """Do some work on one state of the memory, where there are transactions; perhaps twice."""
 
     def writing(self) -> AbstractContextManager[None]:
         """A transaction, where there are such."""
