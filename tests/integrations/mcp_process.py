@@ -20,21 +20,30 @@ TOKEN = "a-token-of-this-test"
 
 @contextlib.contextmanager
 def served(path: Path, *options: str, token: str | None = TOKEN) -> Iterator[int]:
+    command = ["poincare_memory.cli", "mcp", str(path), "--http", "--port", "0", *options]
+    with listening(*command, token=token) as port:
+        yield port
+
+
+@contextlib.contextmanager
+def listening(*command: str, token: str | None = None) -> Iterator[int]:
+    """The port of a module that serves until it is stopped, and says where."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     environment.pop("POINCARE_MEMORY_TOKEN", None)
     if token is not None:
         environment["POINCARE_MEMORY_TOKEN"] = token
     process = subprocess.Popen(
-        [sys.executable, "-m", "poincare_memory.cli", "mcp", str(path), "--http", "--port", "0", *options],
+        [sys.executable, "-m", *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment,
+        cwd=Path(__file__).parent.parent,
     )
     assert process.stderr is not None
     try:
         told = ""
-        while "listening" not in told:
+        while "/mcp" not in told:
             line = process.stderr.readline()
             assert line, f"the server ended: {told}"
             told += line

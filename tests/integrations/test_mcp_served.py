@@ -17,7 +17,7 @@ from optional import needs
 needs("mcp")
 
 
-from integrations.mcp_process import TOKEN, served
+from integrations.mcp_process import TOKEN, listening, served
 from poincare_memory import Memory
 from poincare_memory.integrations.mcp_http import http_app
 from poincare_memory.integrations.mcp_server import build_server
@@ -78,11 +78,20 @@ def test_over_http_who_may_come_in(tmp_path: Path) -> None:
 
 
 CONFORMANCE = os.environ.get("POINCARE_MCP_CONFORMANCE")
-
-
-@pytest.mark.skipif(
+conformance = pytest.mark.skipif(
     CONFORMANCE is None, reason="needs npm's @modelcontextprotocol/conformance, by POINCARE_MCP_CONFORMANCE"
 )
+
+
+def is_content(tmp_path: Path, port: int, scenario: str) -> None:
+    asked = ["server", "--url", f"http://127.0.0.1:{port}/mcp", "--scenario", scenario]
+    done = subprocess.run(
+        [str(CONFORMANCE), *asked], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@conformance
 @pytest.mark.parametrize(
     "scenario",
     [
@@ -91,13 +100,22 @@ CONFORMANCE = os.environ.get("POINCARE_MCP_CONFORMANCE")
     ],
 )  # fmt: skip
 def test_the_published_conformance_tool_is_content(tmp_path: Path, scenario: str) -> None:
-    """Its other scenarios are about tools, prompts and pictures of a server made for it."""
+    """Its other scenarios are about capabilities that we do not declare (logging, completion, subscriptions)."""
     with served(tmp_path / "m.db", token=None) as port:
-        asked = ["server", "--url", f"http://127.0.0.1:{port}/mcp", "--scenario", scenario]
-        done = subprocess.run(
-            [str(CONFORMANCE), *asked], capture_output=True, text=True, timeout=60, cwd=tmp_path
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+        is_content(tmp_path, port, scenario)
+
+
+@conformance
+def test_and_with_tools_that_it_brings_along(tmp_path: Path) -> None:
+    """What its own tools do comes through our door: streams, progress, questions back to the client, pictures."""
+    with listening("integrations.conformance_server") as port:
+        for scenario in (
+            "tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource",
+            "tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "tools-call-sampling",
+            "tools-call-elicitation", "resources-read-text", "resources-read-binary", "resources-templates-read",
+            "prompts-get-simple", "prompts-get-with-args", "prompts-get-embedded-resource", "prompts-get-with-image",
+        ):  # fmt: skip
+            is_content(tmp_path, port, scenario)
 
 
 def test_no_door_to_the_world_without_a_token() -> None:
