@@ -38,6 +38,7 @@ PAGES = {
     "docs/guides/frameworks.md": ("langchain_core", "langgraph", "llama_index.core"),
     "docs/guides/mcp.md": ("mcp",),
     "docs/guides/servers.md": ("qdrant_client",),
+    "docs/guides/vector-databases.md": ("pyarrow",),
 }
 
 
