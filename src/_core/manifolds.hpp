@@ -47,9 +47,6 @@ struct Side {
 
     POINCARE_INLINE Real& of(std::int32_t node) const { return first[static_cast<std::size_t>(node) * step]; }
     POINCARE_INLINE bool apart() const { return step == 1; }
-    POINCARE_INLINE std::size_t coordinates(std::size_t stride) const {
-        return apart() ? stride : stride - 1;
-    }
 };
 
 template <typename Real>

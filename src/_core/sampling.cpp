@@ -6,9 +6,25 @@
 namespace poincare {
 namespace {
 
-constexpr std::size_t kInCache = std::size_t{1} << 16;  // pairs that are shuffled without a cache miss
+constexpr std::size_t kInCache = std::size_t{1} << 14;  // pairs that are shuffled without a cache miss
 constexpr std::size_t kMostBins = 1024;                 // that are written to side by side
 constexpr std::size_t kBetweenPolls = 1 << 16;
+
+// Uniform numbers below a bound, two out of each random one.
+class HalfDraws {
+  public:
+    HalfDraws(RandomState& random, std::uint64_t bound) : random_(random), bound_(bound) {}
+    POINCARE_INLINE std::size_t next() {
+        bits_ = half_ ? bits_ << 32 : next_random(random_);
+        half_ = !half_;
+        return static_cast<std::size_t>(((bits_ >> 32) * bound_) >> 32);
+    }
+
+  private:
+    RandomState& random_;
+    std::uint64_t bound_, bits_ = 0;
+    bool half_ = false;
+};
 
 }  // namespace
 
@@ -54,15 +70,16 @@ std::vector<std::size_t> ShuffledPairs::scatter(const TrainingPairs& pairs, std:
                                                 RandomState& random, InterruptPoll& poll) {
     std::vector<std::size_t> begin(bins + 1), next(bins);
     RandomState again = random;
+    HalfDraws counted(again, bins), thrown(random, bins);
     for (std::size_t i = 0; i < pairs.count; ++i) {
         if (i % kBetweenPolls == 0) poll();
-        ++begin[random_below(again, bins) + 1];
+        ++begin[counted.next() + 1];
     }
     for (std::size_t b = 0; b < bins; ++b) {
         begin[b + 1] += begin[b];
         next[b] = begin[b];
     }
-    each(pairs, poll, [&](const Pair& pair) { of[next[random_below(random, bins)]++] = pair; });
+    each(pairs, poll, [&](const Pair& pair) { of[next[thrown.next()]++] = pair; });
     return begin;
 }
 

@@ -10,6 +10,7 @@
 #include "huge_pages.hpp"
 #include "interrupt.hpp"
 #include "lanes.hpp"
+#include "related_filter.hpp"
 #include "training.hpp"
 
 namespace poincare {
@@ -121,8 +122,11 @@ class NegativePool {
     static constexpr std::size_t kNodes = 4096;
     static constexpr std::size_t kDrawsOfNode = 5;  // on average, before it makes room
 
+    static constexpr std::size_t kDrawsOfNumber = 5;  // places out of one random number
+
     bool used() const { return !node_.empty(); }
-    std::int32_t draw(RandomState& random) const { return node_[random_below(random, kNodes)]; }
+    // The node at the place that the lowest bits tell.
+    std::int32_t at(std::uint64_t bits) const { return node_[bits % kNodes]; }
 
     // `any` draws a node.
     template <typename Any>
@@ -151,33 +155,34 @@ struct NegativeSampler {
     const NodeWeights& weights;
     const IntruderTable& intruders;
     std::size_t negatives;
+    std::uint32_t salt;  // of the filters
 
     std::size_t most_others() const { return 1 + negatives + intruders.drawn; }
 
+    // `filter` of the list of u may hold everything.
     POINCARE_INLINE void draw(Sample& sample, std::int32_t u, std::int32_t v, const NegativePool& pool,
-                              RandomState& random) const {
+                              const RelatedFilter& filter, RandomState& random) const {
         sample.node = u;
         sample.other[0] = v;
-        const std::int32_t pair_only[2] = {std::min(u, v), std::max(u, v) - 1};
-        ExcludedList list{pair_only, 2};
-        if (excluded.start != nullptr)
-            list = {excluded.shifted + excluded.start[u],
-                    static_cast<std::size_t>(excluded.start[u + 1] - excluded.start[u])};
-        const std::size_t allowed = nodes - list.length;
-        sample.others = allowed == 0 ? 1 : 1 + negatives;
-        if (pool.used()) {
-            draw_others(sample, list, allowed, random, [&] { return pool.draw(random); });
-        } else if (weights.threshold != nullptr) {
-            draw_others(sample, list, allowed, random, [&] { return any(random); });
-        } else {
-            for (std::size_t k = 1; k < sample.others; ++k) sample.other[k] = uniform(list, allowed, random);
-        }
+        if (filter.holds_everything())
+            draw_by_list(sample, pool, random);
+        else
+            draw_by_filter(sample, pool, filter, random);
         if (intruders.drawn == 0) return;
         const std::size_t known = static_cast<std::size_t>(intruders.count[u]);
         if (known == 0) return;
         const std::int32_t* const of_node = intruders.node + static_cast<std::size_t>(u) * intruders.width;
         for (std::size_t k = 0; k < std::min(intruders.drawn, known); ++k)
             sample.other[sample.others++] = of_node[random_below(random, known)];
+    }
+
+    // Of the nodes that may not be a negative of u, where they are few.
+    RelatedFilter filter_of(std::int32_t u) const {
+        const ExcludedList list = list_of(u);
+        if (list.length > RelatedFilter::kMost) return RelatedFilter();
+        RelatedFilter filter = RelatedFilter::empty();
+        for (std::size_t i = 0; i < list.length; ++i) filter.add(list.entry(i), salt);
+        return filter;
     }
 
     // A node, excluded ones among them, as likely as its weight says.
@@ -196,23 +201,66 @@ struct NegativeSampler {
     }
 
   private:
-    // Where nearly all of what `drawn` returns is excluded, a uniform one of the others.
-    template <typename Drawn>
-    POINCARE_INLINE static void draw_others(Sample& sample, const ExcludedList& list, std::size_t allowed,
-                                            RandomState& random, Drawn&& drawn) {
-        constexpr int kTries = 16;
-        const ExcludedRemainders remainders(list);
-        for (std::size_t k = 1; k < sample.others; ++k) {
-            std::int32_t node = drawn();
-            for (int tries = 1; remainders.may_hold(node) && list.holds(node); ++tries) {
-                if (tries == kTries) {
-                    node = uniform(list, allowed, random);
-                    break;
-                }
-                node = drawn();
-            }
-            sample.other[k] = node;
+    static constexpr int kTries = 16;  // of a draw, until it is a uniform one of the allowed nodes
+
+    POINCARE_INLINE void draw_by_list(Sample& sample, const NegativePool& pool, RandomState& random) const {
+        const std::int32_t u = sample.node, v = sample.other[0];
+        const std::int32_t pair_only[2] = {std::min(u, v), std::max(u, v) - 1};
+        const ExcludedList list = excluded.start == nullptr ? ExcludedList{pair_only, 2} : list_of(u);
+        const std::size_t allowed = nodes - list.length;
+        sample.others = allowed == 0 ? 1 : 1 + negatives;
+        if (!pool.used() && weights.threshold == nullptr) {
+            for (std::size_t k = 1; k < sample.others; ++k) sample.other[k] = uniform(list, allowed, random);
+            return;
         }
+        const ExcludedRemainders remainders(list);
+        const auto refused = [&](std::int32_t node) { return remainders.may_hold(node) && list.holds(node); };
+        const auto spare = [&] { return uniform(list, allowed, random); };
+        if (pool.used())
+            draw_of_pool(sample, pool, random, refused, spare);
+        else
+            for (std::size_t k = 1; k < sample.others; ++k)
+                sample.other[k] =
+                    drawn_until_allowed(any(random), [&] { return any(random); }, refused, spare);
+    }
+
+    POINCARE_INLINE void draw_by_filter(Sample& sample, const NegativePool& pool, const RelatedFilter& filter,
+                                        RandomState& random) const {
+        const std::int32_t u = sample.node;
+        sample.others = 1 + negatives;
+        draw_of_pool(
+            sample, pool, random, [&](std::int32_t node) { return filter.may_hold(node, salt); },
+            [&] {
+                const ExcludedList list = list_of(u);
+                return uniform(list, nodes - list.length, random);
+            });
+    }
+
+    template <typename Refused, typename Spare>
+    POINCARE_INLINE static void draw_of_pool(Sample& sample, const NegativePool& pool, RandomState& random,
+                                             Refused&& refused, Spare&& spare) {
+        const auto draw = [&] { return pool.at(next_random(random)); };
+        for (std::size_t begin = 1; begin < sample.others; begin += NegativePool::kDrawsOfNumber) {
+            const std::size_t end = std::min(begin + NegativePool::kDrawsOfNumber, sample.others);
+            std::uint64_t bits = next_random(random);
+            for (std::size_t k = begin; k < end; ++k, bits /= NegativePool::kNodes)
+                sample.other[k] = drawn_until_allowed(pool.at(bits), draw, refused, spare);
+        }
+    }
+
+    template <typename Draw, typename Refused, typename Spare>
+    POINCARE_INLINE static std::int32_t drawn_until_allowed(std::int32_t node, Draw&& draw, Refused&& refused,
+                                                            Spare&& spare) {
+        for (int tries = 1; refused(node); ++tries) {
+            if (tries == kTries) return spare();
+            node = draw();
+        }
+        return node;
+    }
+
+    POINCARE_INLINE ExcludedList list_of(std::int32_t u) const {
+        return {excluded.shifted + excluded.start[u],
+                static_cast<std::size_t>(excluded.start[u + 1] - excluded.start[u])};
     }
 };
 

@@ -21,24 +21,24 @@ constexpr std::size_t kAhead = 3;  // pairs whose rows are on their way while on
 constexpr std::size_t kRing = kAhead + 1;
 constexpr std::size_t kBetweenPolls = 4096;  // pairs
 constexpr std::size_t kGrain = 1000;         // pairs a thread should have to look at
-constexpr std::size_t kInCache = 8 << 20;    // bytes of rows; beyond, negatives are drawn of a pool
+constexpr std::size_t kInCache = 4 << 20;    // bytes of rows; beyond, negatives are drawn of a pool
 
 template <typename Real>
 bool is_large(std::size_t nodes, std::size_t stride) {
     return nodes * stride * sizeof(Real) > kInCache;
 }
 
-// Coordinates of a row are loaded times this: 0 in the lane that holds no coordinate, else 1.
+// Coordinates of a row are loaded times this: 0 in the lanes that hold none, else 1.
 template <typename Real, std::size_t N>
 struct RowMask {
     std::size_t last;  // where the last vector of a row begins
     Lanes<Real, N> ones, of_last;
 
-    RowMask(std::size_t stride, bool last_lane_is_free) : last(stride - N) {
+    RowMask(std::size_t dim, std::size_t stride) : last(stride - N) {
         Real one[N];
         std::fill(one, one + N, Real{1});
         load(ones, one);
-        if (last_lane_is_free) one[N - 1] = 0;
+        std::fill(one + (dim - last), one + N, Real{0});
         load(of_last, one);
     }
     POINCARE_INLINE const Lanes<Real, N>& at(std::size_t c) const { return c == last ? of_last : ones; }
@@ -111,11 +111,12 @@ POINCARE_INLINE Real move_rows(Real* u, std::size_t stride, std::size_t n,
 template <typename Real, typename Geometry>
 struct Epoch {
     Real* points;
-    std::size_t stride;
+    std::size_t dim, stride;
     const ShuffledPairs& pairs;
     const NegativeSampler& sampler;
     const EpochSettings& settings;
-    bool large;  // rows do not fit the cache
+    bool large;     // rows do not fit the cache
+    bool filtered;  // rows hold filters
     Geometry geometry;
     InterruptPoll& poll;
 
@@ -123,7 +124,7 @@ struct Epoch {
     template <std::size_t N>
     POINCARE_INLINE double run(std::size_t begin, std::size_t end, RandomState& random) const {
         Scratch<Real, N> scratch(sampler.most_others());
-        const RowMask<Real, N> coordinates(stride, !geometry.side.apart());
+        const RowMask<Real, N> coordinates(dim, stride);
         const Softmax softmax(settings.temperature);
         LogSum loss;
         NegativePool pool;
@@ -140,7 +141,7 @@ struct Epoch {
         return loss.total();
     }
 
-    // Notes beside every row what the geometry keeps there.
+    // Notes in every row, or beside it, what the geometry keeps there, and the filter.
     template <std::size_t N>
     POINCARE_INLINE void settle_all(std::size_t nodes) const {
         for (std::size_t i = 0; i < nodes; ++i) {
@@ -150,8 +151,9 @@ struct Epoch {
                 load(x, row + c);
                 squares = squares + x * x;
             }
-            geometry.settle(static_cast<std::int32_t>(i), row, geometry.side.coordinates(stride),
-                            sum_lanes<Real, N>(squares));
+            const std::int32_t node = static_cast<std::int32_t>(i);
+            geometry.settle(node, row, dim, sum_lanes<Real, N>(squares));
+            if (filtered) FilterLanes<Real>::store(sampler.filter_of(node), row + dim);
         }
     }
 
@@ -167,24 +169,35 @@ struct Epoch {
         squared_gaps<Real, N>(u, stride, n, coordinates, w);
         geometry.steps(geometry.side.of(sample.node), n, w, static_cast<Real>(settings.rate), softmax, loss);
         const Real node_norm = move_rows<Real, N>(u, stride, n, coordinates, w);
-        const std::size_t width = geometry.side.coordinates(stride);
-        geometry.settle(sample.node, u, width, node_norm);
+        geometry.settle(sample.node, u, dim, node_norm);
         for (std::size_t k = 0; k < n; ++k) {
             Lanes<Real, N> squares;
             load(squares, &w.squares[k * N]);
-            geometry.settle(sample.other[k], w.row[k], width, sum_lanes<Real, N>(squares));
+            geometry.settle(sample.other[k], w.row[k], dim, sum_lanes<Real, N>(squares));
         }
     }
 
-    // The list of a pair to come, in two steps, since where it lies has to be fetched first.
+    // The list of a pair to come, in steps, since where it lies has to be fetched first; of a row that has a
+    // filter the row.
     POINCARE_INLINE void fetch_excluded(std::size_t i, std::size_t end) const {
         const ExcludedNodes& excluded = sampler.excluded;
         if (excluded.start == nullptr) return;
-        if (i + 2 * kAhead < end) prefetch(excluded.start + pairs.of[i + 2 * kAhead].source);
+        if (filtered && i + 3 * kAhead < end) prefetch_row(pairs.of[i + 3 * kAhead].source);
+        if (i + 2 * kAhead < end) {
+            const std::int32_t u = pairs.of[i + 2 * kAhead].source;
+            if (filter_in_row(u).holds_everything()) prefetch(excluded.start + u);
+        }
         if (i + kAhead >= end) return;
-        const std::int64_t* const start = excluded.start + pairs.of[i + kAhead].source;
+        const std::int32_t u = pairs.of[i + kAhead].source;
+        if (!filter_in_row(u).holds_everything()) return;
+        const std::int64_t* const start = excluded.start + u;
         prefetch(excluded.shifted + start[0]);
         prefetch(excluded.shifted + start[1] - 1);  // of a short list its other line, if it has two
+    }
+
+    POINCARE_INLINE RelatedFilter filter_in_row(std::int32_t node) const {
+        if (!filtered) return RelatedFilter();
+        return FilterLanes<Real>::load(points + static_cast<std::size_t>(node) * stride + dim);
     }
 
     POINCARE_INLINE void announce(Sample& sample, std::size_t i, NegativePool& pool,
@@ -195,7 +208,8 @@ struct Epoch {
                 prefetch_row(node);
                 return node;
             });
-        sampler.draw(sample, pairs.of[i].source, pairs.of[i].target, pool, random);
+        const ShuffledPairs::Pair& pair = pairs.of[i];
+        sampler.draw(sample, pair.source, pair.target, pool, filter_in_row(pair.source), random);
         prefetch_row(sample.node);
         for (std::size_t k = 0; k < sample.others; ++k) prefetch_row(sample.other[k]);
     }
@@ -230,22 +244,32 @@ double run(const Epoch<Real, Geometry>& epoch, std::size_t begin, std::size_t en
     return run_baseline(epoch, begin, end, random);
 }
 
-// Clears the free lane of every row at the end of an epoch, also of one that an interrupt ends: past the
+// Clears the free lanes of every row at the end of an epoch, also of one that an interrupt ends: past the
 // dimension rows are zero.
 template <typename Real>
-class ClearedLane {
+class ClearedLanes {
   public:
-    ClearedLane(const Side<Real>& side, std::size_t nodes) : side_(side), nodes_(side.apart() ? 0 : nodes) {}
-    ~ClearedLane() {
-        for (std::size_t i = 0; i < nodes_; ++i) side_.of(static_cast<std::int32_t>(i)) = 0;
+    ClearedLanes(Real* points, std::size_t nodes, std::size_t dim, std::size_t stride)
+        : points_(points), nodes_(nodes), dim_(dim), stride_(stride) {}
+    ~ClearedLanes() {
+        if (dim_ == stride_) return;
+        for (std::size_t i = 0; i < nodes_; ++i)
+            std::fill(points_ + i * stride_ + dim_, points_ + (i + 1) * stride_, Real{0});
     }
-    ClearedLane(const ClearedLane&) = delete;
-    ClearedLane& operator=(const ClearedLane&) = delete;
+    ClearedLanes(const ClearedLanes&) = delete;
+    ClearedLanes& operator=(const ClearedLanes&) = delete;
 
   private:
-    Side<Real> side_;
-    std::size_t nodes_;
+    Real* points_;
+    std::size_t nodes_, dim_, stride_;
 };
+
+// Whether free lanes are enough for a filter beside what the geometry keeps in the last one.
+template <typename Real>
+bool is_filtered(std::size_t nodes, std::size_t dim, std::size_t stride, const ExcludedNodes& excluded) {
+    return excluded.start != nullptr && is_large<Real>(nodes, stride) &&
+           dim + FilterLanes<Real>::kCount < stride;
+}
 
 // What the piece of the pairs that begins at `begin` draws from.
 RandomState state_of_piece(const RandomState& random, std::size_t begin) {
@@ -268,9 +292,10 @@ double train_on(Real* points, std::size_t nodes, std::size_t dim, std::size_t st
     InterruptPoll poll;
     const bool large = is_large<Real>(nodes, stride);
     const ShuffledPairs shuffled(pairs, random, poll);
+    const bool filtered = is_filtered<Real>(nodes, dim, stride, sampler.excluded);
     const Epoch<Real, Geometry<Real>> epoch{
-        points, stride, shuffled, sampler, settings, large, Geometry<Real>{side}, poll};
-    const ClearedLane<Real> cleared(side, nodes);
+        points, dim, stride, shuffled, sampler, settings, large, filtered, Geometry<Real>{side}, poll};
+    const ClearedLanes<Real> cleared(points, nodes, dim, stride);
     epoch.template settle_all<kLanes<Real>>(nodes);
     double total = 0;
     std::mutex guard;
@@ -295,14 +320,20 @@ template <typename Real>
 double train_epoch(Real* points, std::size_t nodes, std::size_t dim, std::size_t stride,
                    const TrainingPairs& pairs, const ExcludedNodes& excluded, const NodeWeights& weights,
                    const IntruderTable& intruders, const EpochSettings& settings, RandomState random) {
-    // Where lists begin is looked up at random, too.
+    // Where lists begin is looked up at random, too, but where filters tell most.
     std::vector<std::int64_t, HugePages<std::int64_t>> begins;
     ExcludedNodes lists = excluded;
-    if (excluded.start != nullptr && is_large<Real>(nodes, stride)) {
+    if (excluded.start != nullptr && is_large<Real>(nodes, stride) &&
+        !is_filtered<Real>(nodes, dim, stride, excluded)) {
         begins.assign(excluded.start, excluded.start + nodes + 1);
         lists.start = begins.data();
     }
-    const NegativeSampler sampler{nodes, lists, weights, intruders, settings.negatives};
+    const NegativeSampler sampler{nodes,
+                                  lists,
+                                  weights,
+                                  intruders,
+                                  settings.negatives,
+                                  static_cast<std::uint32_t>(random.word[0] >> 32)};
     switch (settings.manifold) {
         case Manifold::poincare:
             return train_on<Real, Ball>(points, nodes, dim, stride, pairs, sampler, settings, random);

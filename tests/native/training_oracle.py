@@ -52,16 +52,17 @@ def draw_any(random, nodes, table):
     return at if (bits & 0xFFFFFFFF) < int(threshold[at]) else int(alias[at])
 
 
-def draw_allowed(random, draw, forbidden, allowed):
-    """What `draw` returns; a uniform one after 16 that were related."""
-    for _ in range(16):
-        if (node := draw()) not in forbidden:
+def draw_allowed(random, draw, forbidden, allowed, first=None):
+    """`first`, or what `draw` returns; a uniform one after 16 that were related."""
+    for tries in range(16):
+        node = draw() if first is None or tries else first
+        if node not in forbidden:
             return node
     return allowed[random.below(len(allowed))]
 
 
 POOL, DRAWS_OF_NODE = 4096, 5
-IN_CACHE = 8 << 20  # bytes of rows
+IN_CACHE = 4 << 20  # bytes of rows
 
 
 class Pool:
@@ -76,8 +77,31 @@ class Pool:
             self.node[self.oldest % POOL] = self.draw_new()
             self.oldest += 1
 
+    def draws(self, count):
+        """Nodes drawn, five out of each random number."""
+        for k in range(count):
+            if k % 5 == 0:
+                bits = self.random.next()
+            bits, place = divmod(bits, POOL)
+            yield self.node[place]
+
     def draw(self):
-        return self.node[self.random.below(POOL)]
+        return next(self.draws(1))
+
+
+FILTERED = 20  # nodes in a list that has a filter
+
+
+def bits_of(node, salt):
+    """Where a node stands in either half of a filter."""
+    mixed = ((node ^ salt) * 0x9E3779B97F4A7C15) & WORD
+    return mixed >> 59, 32 + (mixed >> 54 & 31)
+
+
+def taken_for_related(related, nodes, salt):
+    """The nodes that a filter of the related ones holds."""
+    held = {bit for node in related for bit in bits_of(node, salt)}
+    return {node for node in range(nodes) if held.issuperset(bits_of(node, salt))}
 
 
 def oracle_samples(pairs, nodes, words, options):
@@ -99,7 +123,12 @@ def oracle_samples(pairs, nodes, words, options):
         count = options["negatives"] if allowed else 0
         if pool:
             pool.renew(options["negatives"])
-            drawn = [draw_allowed(random, pool.draw, forbidden, allowed) for _ in range(count)]
+            if options["filtered"] and len(forbidden) <= FILTERED:
+                forbidden = taken_for_related(forbidden, nodes, int(words[0]) >> 32)
+            # Drawn one by one: what is drawn again comes before the number of the next five.
+            drawn = [
+                draw_allowed(random, pool.draw, forbidden, allowed, first) for first in pool.draws(count)
+            ]
         elif options["weighted"]:
             drawn = [draw_allowed(random, draw, forbidden, allowed) for _ in range(count)]
         else:
@@ -145,7 +174,7 @@ LIMIT = {"poincare": MARGIN, "lorentz": 2 * MARGIN / (1 - MARGIN**2), "euclidean
 def with_defaults(options, nodes):
     defaults = {
         "negatives": 1, "exclude": True, "weighted": False, "rate": 1e-5, "temperature": 1.0, "intruders": {},
-        "hard": 0, "threads": 1, "pooled": False,
+        "hard": 0, "threads": 1, "pooled": False, "filtered": False,
     }  # fmt: skip
     threshold, alias = np.empty(nodes, np.uint32), np.empty(nodes, np.int32)
     _kernels.alias_table(np.arange(1.0, nodes + 1), threshold, alias)
