@@ -11,6 +11,7 @@ add_library(core_rows STATIC ${core_dir}/cpu.cpp ${core_dir}/interrupt.cpp ${cor
 
 add_library(core_math STATIC
   ${core_dir}/ball.cpp
+  ${core_dir}/batch_reach.cpp
   ${core_dir}/batch_scan.cpp
   ${core_dir}/batch_surface.cpp
   ${core_dir}/blake2b.cpp

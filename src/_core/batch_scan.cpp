@@ -6,12 +6,11 @@
 #include <functional>
 #include <limits>
 #include <mutex>
-#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "batch_reach.hpp"
 #include "batch_surface.hpp"
-#include "cpu.hpp"
 #include "interrupt.hpp"
 #include "products.hpp"
 #include "scorer.hpp"
@@ -22,126 +21,60 @@ namespace {
 
 constexpr std::size_t kGrain = 1 << 25;     // multiplications a thread at least
 constexpr std::size_t kProducts = 1 << 16;  // at a time: they stay in the second-level cache
+constexpr std::size_t kScreened = 8;        // fewer candidates are scored at once
+constexpr std::size_t kWaiting = 32;        // beside k: so many wait before they are scored
 
-// Whether candidates reach a query's cut, without a root or a quotient for each: with y = factor / cut,
-//
-//   factor / (√q + √(q + 1)) ≥ cut  ⟺  y ≥ 1 and 4 y² q ≤ (y² − 1)²
-//
-// kUpwards covers the float32 roundings of both sides (a dozen of 2⁻²⁴), also where y² − 1 cancels. What
-// overflows counts as within reach.
-constexpr float kUpwards = 1 + 0x1p-19f;
-constexpr std::size_t kQueriesAtOnce = 64;
-constexpr std::size_t kCandidatesAtOnce = 64;
-
-struct Block {
-    const Surface& surface;
-    std::size_t first, count;  // candidates
-    const float* products;     // of candidate `first` and the first query
-    std::size_t stride;        // from one candidate to the next
-    std::size_t queries;
-    const float* inverse;  // 1 / cut of each query
-    std::int32_t* within;  // kQueriesAtOnce a candidate: 1 or 0
-    std::int32_t* any;     // of each candidate: whether it is within reach of one of them
+// One query of a batch.
+struct Asked {
+    ScanQuery query;
+    CodedQuery coded;
 };
 
-POINCARE_INLINE void any_within_reach(const Block& block) {
-    for (std::size_t i = 0; i < block.count; ++i) {
-        const float near = block.surface.near[block.first + i];
-        const float slope = block.surface.slope[block.first + i];
-        const float factor = block.surface.factor[block.first + i];
-        const float* products = block.products + i * block.stride;
-        const float* inverse = block.inverse;
-        std::int32_t* within = block.within + i * kQueriesAtOnce;
-        std::int32_t any = 0;
-        for (std::size_t j = 0; j < block.queries; ++j) {
-            const float difference = near - slope * products[j];
-            const float q = difference > 0 ? difference : 0;
-            const float y = factor * inverse[j];
-            const float square = y * y * kUpwards;
-            const float rise = square - 1;
-            const std::int32_t reaches = rise >= 0 ? 1 : 0;
-            const std::int32_t excluded = 4 * square * q > rise * rise * kUpwards ? 1 : 0;
-            within[j] = reaches & (1 - excluded);
-            any |= within[j];
-        }
-        block.any[i] = any;
-    }
-}
-
-void within_reach_baseline(const Block& block) {
-    any_within_reach(block);
-}
-#ifdef POINCARE_WIDE_LEVELS
-POINCARE_AVX2 void within_reach_avx2(const Block& block) {
-    any_within_reach(block);
-}
-POINCARE_AVX512 void within_reach_avx512(const Block& block) {
-    any_within_reach(block);
-}
-#endif
-
-using WithinReach = void (*)(const Block&);
-WithinReach within_reach() {
-#ifdef POINCARE_WIDE_LEVELS
-    if (simd_level() == SimdLevel::avx512) return within_reach_avx512;
-    if (simd_level() == SimdLevel::avx2) return within_reach_avx2;
-#endif
-    return within_reach_baseline;
-}
+// What a pass works on.
+struct Batch {
+    const Surface& surface;
+    const ScanColumns& columns;
+    const ScanScoring& scoring;
+    const ScanCandidates& candidates;
+    const QueryPanels& panels;
+    const std::vector<Asked>& asked;
+    std::size_t k;
+};
 
 // Those who may be among the k best of one query, as candidates come by.
 //
-// k of them have the score that their lower bound stands for, or more: who cannot reach the k-th best lower
-// bound is not among the k best, not even by a tie.
+// The k best of those that were scored are real: who cannot reach the k-th of them is not among the k best of
+// all, not even by a tie.
 class Contenders {
   public:
-    explicit Contenders(std::size_t k) : k_(k), room_(2 * k + 32) { lower_.reserve(room_); }
-
-    float cut() const { return cut_; }
-
-    void offer(float upper, float lower, std::size_t candidate) {
-        if (upper < cut_) return;
-        left_.push_back({upper, candidate});
-        if (lower <= cut_) return;
-        lower_.push_back(lower);
-        if (lower_.size() == room_) raise_cut();
+    Contenders(const Batch& batch, const Asked& asked)
+        : batch_(batch), asked_(asked), scorer_(batch.columns, asked.query, batch.scoring, batch.candidates) {
+        waiting_.reserve(batch.k + kWaiting);
     }
 
-    void drop_beaten() {
-        if (left_.size() < 2 * kept_) return;
-        left_.erase(
-            std::remove_if(left_.begin(), left_.end(), [this](const Bound& one) { return one.value < cut_; }),
-            left_.end());
-        kept_ = std::max(left_.size(), room_);
+    float cut() const { return cut_; }  // the bound that a candidate has to reach
+    bool crowded() const { return waiting_.size() >= batch_.k + kWaiting; }
+    void wait(std::size_t candidate) { waiting_.push_back(candidate); }
+
+    // Scores those waiting that may be among the k best: first the most promising, which shorten the rest.
+    void settle() {
+        if (waiting_.size() < kScreened) return score_waiting();
+        screen();
+        const std::size_t some = std::min(batch_.k, screened_.size());
+        if (some < screened_.size())
+            std::nth_element(screened_.begin(), screened_.begin() + static_cast<std::ptrdiff_t>(some),
+                             screened_.end(),
+                             [](const Bound& a, const Bound& b) { return a.value > b.value; });
+        for (const auto& [begin, end] :
+             {std::pair{std::size_t{0}, some}, std::pair{some, screened_.size()}}) {
+            waiting_.clear();
+            for (std::size_t i = begin; i < end; ++i)
+                if (screened_[i].value >= cut_) waiting_.push_back(screened_[i].candidate);
+            score_waiting();
+        }
     }
 
-    void join(const Contenders& others) {
-        left_.insert(left_.end(), others.left_.begin(), others.left_.end());
-        lower_.insert(lower_.end(), others.lower_.begin(), others.lower_.end());
-    }
-
-    // The k most promising.
-    std::vector<std::size_t> best() {
-        raise_cut();
-        kept_ = 0;
-        drop_beaten();
-        std::partial_sort(left_.begin(), left_.begin() + best_count(), left_.end(),
-                          [](const Bound& a, const Bound& b) {
-                              return a.value != b.value ? a.value > b.value : a.candidate < b.candidate;
-                          });
-        std::vector<std::size_t> candidates;
-        for (auto one = left_.begin(); one != left_.begin() + best_count(); ++one)
-            candidates.push_back(one->candidate);
-        return candidates;
-    }
-
-    // Of the rest, those whose bound reaches `cut`; after `best`.
-    std::vector<std::size_t> others(float cut) const {
-        std::vector<std::size_t> candidates;
-        for (auto one = left_.begin() + best_count(); one != left_.end(); ++one)
-            if (one->value >= cut) candidates.push_back(one->candidate);
-        return candidates;
-    }
+    std::vector<ScanHit>& scored() { return scored_; }
 
   private:
     struct Bound {
@@ -149,191 +82,172 @@ class Contenders {
         std::size_t candidate;
     };
 
-    std::ptrdiff_t best_count() const { return static_cast<std::ptrdiff_t>(std::min(k_, left_.size())); }
-
-    void raise_cut() {
-        if (lower_.size() < k_) return;
-        std::nth_element(lower_.begin(), lower_.begin() + static_cast<std::ptrdiff_t>(k_) - 1, lower_.end(),
-                         std::greater<float>());
-        lower_.resize(k_);
-        cut_ = std::max(cut_, lower_.back());
+    void score_waiting() {
+        const std::size_t before = scored_.size(), count = waiting_.size(), k = batch_.k;
+        for (const std::size_t candidate : waiting_) scored_.push_back(unscored(candidate));
+        waiting_.clear();
+        rescore(scorer_, batch_.columns.dim, scored_.data() + before, count, 1);
+        if (count == 0 || scored_.size() < k) return;
+        const auto last = scored_.begin() + static_cast<std::ptrdiff_t>(k) - 1;
+        std::nth_element(scored_.begin(), last, scored_.end(), better);
+        scored_.resize(k);
+        cut_ = std::max(cut_, batch_.surface.standing_for(scored_.back().score));
     }
 
-    std::size_t k_, room_;
-    std::size_t kept_ = room_;  // of the last time that some were dropped
-    float cut_ = 0;             // what a later candidate has to reach
-    std::vector<float> lower_;  // the largest lower bounds: k, and those since
-    std::vector<Bound> left_;
+    // Those waiting whose bound reaches the cut, from the query in sixteen bits: narrower than from eight.
+    void screen() {
+        screened_.clear();
+        std::int32_t rows[kCodeBlock];
+        float above[kCodeBlock];
+        for (std::size_t start = 0; start < waiting_.size(); start += kCodeBlock) {
+            const std::size_t here = std::min(kCodeBlock, waiting_.size() - start);
+            for (std::size_t i = 0; i < here; ++i)
+                rows[i] = static_cast<std::int32_t>(scorer_.row(waiting_[start + i]));
+            products_from_above(batch_.columns.coded, asked_.coded, rows, 0, here, above);
+            for (std::size_t i = 0; i < here; ++i) {
+                const std::size_t candidate = waiting_[start + i];
+                const float product = batch_.columns.directed[rows[i]] ? above[i] : -1.0f;
+                const float near = batch_.surface.nearest[candidate];
+                const float bound = bound_of(batch_.surface, near, product, candidate);
+                if (bound >= cut_) screened_.push_back({bound, candidate});
+            }
+        }
+    }
+
+    const Batch& batch_;
+    const Asked& asked_;
+    Scorer scorer_;
+    float cut_ = 0;
+    std::vector<std::size_t> waiting_;
+    std::vector<Bound> screened_;
+    std::vector<ScanHit> scored_;  // the k best
 };
 
 // The pass of one thread over its candidates.
 class Pass {
   public:
-    Pass(const Surface& surface, const ScanColumns& columns, const ScanCandidates& candidates,
-         const QueryPanels& panels, std::size_t k)
-        : contenders(panels.count(), Contenders(k)),
-          surface_(surface),
-          columns_(columns),
-          candidates_(candidates),
-          panels_(panels),
-          inverse_(panels.count(), std::numeric_limits<float>::infinity()),
-          test_(within_reach()) {}
+    explicit Pass(const Batch& batch)
+        : batch_(batch),
+          queries_(batch.panels.count()),
+          cuts_(queries_, 0.0f),
+          inverse_(queries_, std::numeric_limits<float>::infinity()) {
+        for (const Asked& one : batch.asked) contenders.emplace_back(batch, one);
+    }
 
     std::vector<Contenders> contenders;  // of each query
 
     void operator()(std::size_t begin, std::size_t end) {
-        const std::size_t queries = panels_.count();
-        products_.resize((end - begin) * queries);
-        panels_.multiply(columns_.coded, candidates_.rows, begin, end - begin, products_.data());
-        for (std::size_t i = begin; i < end; ++i) {
-            const std::size_t row = candidates_.rows ? static_cast<std::size_t>(candidates_.rows[i]) : i;
-            if (!columns_.directed[row])  // no direction counts as the opposite one
-                std::fill_n(products_.begin() + static_cast<std::ptrdiff_t>((i - begin) * queries), queries,
-                            -1.0f);
+        multiply(begin, end);
+        if (first_) {
+            start(begin, end);
+        } else {
+            meet(begin, end, [this](const Block& block, std::size_t query) {
+                reach_of(block, inverse_.data() + query, within_);
+            });
         }
-        for (std::size_t first = 0; first < queries; first += kQueriesAtOnce)
-            for (std::size_t start = begin; start < end; start += kCandidatesAtOnce)
-                meet(first, std::min(kQueriesAtOnce, queries - first), start,
-                     std::min(kCandidatesAtOnce, end - start),
-                     products_.data() + (start - begin) * queries + first);
-        for (Contenders& one : contenders) one.drop_beaten();
+        first_ = false;
+    }
+
+    void finish() {
+        for (std::size_t j = 0; j < queries_; ++j) settle(j);
     }
 
   private:
-    // `products` of the first candidate and the first query.
-    void meet(std::size_t query, std::size_t queries, std::size_t candidate, std::size_t count,
-              const float* products) {
-        const std::size_t stride = panels_.count();
-        test_(
-            {surface_, candidate, count, products, stride, queries, inverse_.data() + query, within_, any_});
-        for (std::size_t i = 0; i < count; ++i) {
-            if (any_[i] == 0) continue;
-            for (std::size_t j = 0; j < queries; ++j)
-                if (within_[i * kQueriesAtOnce + j])
-                    offer(query + j, candidate + i, products[i * stride + j]);
+    void multiply(std::size_t begin, std::size_t end) {
+        const ScanCandidates& candidates = batch_.candidates;
+        products_.resize((end - begin) * queries_);
+        batch_.panels.multiply(batch_.columns.coded, candidates.rows, begin, end - begin, products_.data());
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::size_t row = candidates.rows ? static_cast<std::size_t>(candidates.rows[i]) : i;
+            if (batch_.columns.directed[row]) continue;
+            float* const products = products_.data() + (i - begin) * queries_;
+            std::fill_n(products, queries_, -1.0f);  // no direction counts as the opposite one
         }
     }
 
-    void offer(std::size_t query, std::size_t candidate, float product) {
-        const float upper = bound_of(surface_, surface_.near[candidate], product, candidate);
-        const float lower = bound_of(surface_, surface_.far[candidate], product, candidate) *
-                            static_cast<float>(1 - std::min(1.0, 2 * surface_.slack));
-        contenders[query].offer(upper, lower < static_cast<float>(kLeastBound) ? 0 : lower, candidate);
-        inverse_[query] = 1 / contenders[query].cut();
+    // Without cuts yet: k candidates or more reach the k-th largest of the groups' largest bounds. They are
+    // scored, and the others meet the cut that follows.
+    void start(std::size_t begin, std::size_t end) {
+        const std::size_t count = end - begin;
+        const std::size_t group = std::clamp<std::size_t>(count / (4 * batch_.k), 1, kLargestGroup);
+        const std::size_t groups = (count + group - 1) / group;
+        std::vector<float> largest(groups * queries_);
+        make_bounds({batch_.surface, begin, count, products_.data(), queries_, queries_}, group,
+                    largest.data());
+        std::vector<float> high(queries_, 0.0f), of_query(groups);
+        for (std::size_t j = 0; j < queries_ && batch_.k <= groups; ++j) {
+            for (std::size_t i = 0; i < groups; ++i) of_query[i] = largest[i * queries_ + j];
+            const auto kth = of_query.begin() + static_cast<std::ptrdiff_t>(batch_.k) - 1;
+            std::nth_element(of_query.begin(), kth, of_query.end(), std::greater<float>());
+            high[j] = *kth;
+        }
+        const std::vector<float> none(queries_, std::numeric_limits<float>::infinity());
+        meet(begin, end, [&](const Block& block, std::size_t query) {
+            between(block, high.data() + query, none.data() + query, within_);
+        });
+        finish();
+        meet(begin, end, [&](const Block& block, std::size_t query) {
+            between(block, cuts_.data() + query, high.data() + query, within_);
+        });
     }
 
-    const Surface& surface_;
-    const ScanColumns& columns_;
-    const ScanCandidates& candidates_;
-    const QueryPanels& panels_;
-    std::vector<float> inverse_;  // 1 / cut of each query
+    // Candidates begin … end − 1 with every query; `test` tells who waits.
+    template <typename Test>
+    void meet(std::size_t begin, std::size_t end, Test&& test) {
+        for (std::size_t query = 0; query < queries_; query += kQueriesAtOnce)
+            for (std::size_t candidate = begin; candidate < end; candidate += kCandidatesAtOnce) {
+                const std::size_t count = std::min(kCandidatesAtOnce, end - candidate);
+                const std::size_t queries = std::min(kQueriesAtOnce, queries_ - query);
+                float* const products = products_.data() + (candidate - begin) * queries_ + query;
+                test({batch_.surface, candidate, count, products, queries_, queries}, query);
+                for (std::size_t i = 0; i < count; ++i)
+                    if (within_.any[i])
+                        within_.visit(i, queries,
+                                      [&](std::size_t j) { contenders[query + j].wait(candidate + i); });
+                for (std::size_t j = query; j < query + queries; ++j)
+                    if (contenders[j].crowded()) settle(j);
+            }
+    }
+
+    void settle(std::size_t query) {
+        contenders[query].settle();
+        cuts_[query] = contenders[query].cut();
+        inverse_[query] = 1 / cuts_[query];
+    }
+
+    static constexpr std::size_t kLargestGroup = 16;
+
+    const Batch& batch_;
+    std::size_t queries_;
+    bool first_ = true;
+    std::vector<float> cuts_, inverse_;  // of each query
     std::vector<float> products_;
-    WithinReach test_;
-    alignas(64) std::int32_t within_[kCandidatesAtOnce * kQueriesAtOnce];
-    std::int32_t any_[kCandidatesAtOnce];
+    Within within_{};
 };
 
-// Of every query.
-std::vector<Contenders> contenders_of(const Surface& surface, const ScanColumns& columns,
-                                      const ScanCandidates& candidates, const QueryPanels& panels,
-                                      std::size_t k, int threads) {
-    const std::size_t queries = panels.count();
+// Of every query, the best scored ones of every thread.
+std::vector<std::vector<ScanHit>> best_of_passes(const Batch& batch, int threads) {
+    const std::size_t queries = batch.panels.count(), count = batch.candidates.count;
     const std::size_t block = std::max(kCandidatesAtOnce, kProducts / queries);
-    std::vector<Contenders> all(queries, Contenders(k));
+    std::vector<std::vector<ScanHit>> best(queries);
     std::mutex guard;
     InterruptPoll poll;
-    parallel_ranges(candidates.count, threads_for(threads, candidates.count * queries * columns.dim, kGrain),
+    parallel_ranges(count, threads_for(threads, count * queries * batch.columns.dim, kGrain),
                     [&](std::size_t begin, std::size_t end) {
-                        Pass pass(surface, columns, candidates, panels, k);
+                        Pass pass(batch);
                         for (std::size_t start = begin; start < end; start += block) {
                             poll();
                             pass(start, std::min(end, start + block));
                         }
+                        pass.finish();
                         const std::lock_guard<std::mutex> hold(guard);
-                        for (std::size_t j = 0; j < queries; ++j) all[j].join(pass.contenders[j]);
+                        for (std::size_t j = 0; j < queries; ++j) {
+                            const std::vector<ScanHit>& scored = pass.contenders[j].scored();
+                            best[j].insert(best[j].end(), scored.begin(), scored.end());
+                        }
                     });
-    return all;
+    return best;
 }
-
-// Candidates of one query that were scored exactly.
-class Chosen {
-  public:
-    Chosen(const Surface& surface, const ScanColumns& columns, const ScanQuery& query,
-           const ScanScoring& scoring, const ScanCandidates& candidates)
-        : surface_(surface), columns_(columns), query_(query), scoring_(scoring), candidates_(candidates) {}
-
-    void score_all(const std::vector<std::size_t>& positions) {
-        const Scorer scorer(columns_, query_, scoring_, candidates_);
-        const std::size_t before = scored_.size();
-        for (const std::size_t position : positions) scored_.push_back(unscored(position));
-        rescore(scorer, columns_.dim, scored_.data() + before, positions.size(), 1);
-    }
-
-    // The k-th best score so far: a candidate that cannot reach it is not among the k best.
-    double reach(std::size_t k) const {
-        std::vector<double> scores;
-        for (const ScanHit& hit : scored_) scores.push_back(hit.score);
-        const auto kth = scores.begin() + static_cast<std::ptrdiff_t>(k) - 1;
-        std::nth_element(scores.begin(), kth, scores.end(), std::greater<double>());
-        return *kth;
-    }
-
-    // Of these, those that may be among the k best. First the k most promising: they shorten the rest.
-    template <typename InBounds>
-    void score_within_reach(const std::vector<std::size_t>& positions, std::size_t k, InBounds&& in_bounds) {
-        if (positions.size() < kScreened) return score_all(positions);
-        const std::vector<float> bounds = bounds_of(positions);
-        std::vector<std::size_t> order(positions.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        const std::size_t some = std::min(k, order.size());
-        std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(some), order.end(),
-                          [&](std::size_t a, std::size_t b) { return bounds[a] > bounds[b]; });
-        for (const auto& [begin, end] : {std::pair{std::size_t{0}, some}, std::pair{some, order.size()}}) {
-            const float least = in_bounds(reach(k));
-            std::vector<std::size_t> near;
-            for (std::size_t i = begin; i < end; ++i)
-                if (bounds[order[i]] >= least) near.push_back(positions[order[i]]);
-            score_all(near);
-        }
-    }
-
-    std::size_t take_best(std::size_t k, ScanHit* hits) {
-        const Scorer scorer(columns_, query_, scoring_, candidates_);
-        return poincare::take_best(scorer, std::move(scored_), k, hits);
-    }
-
-  private:
-    static constexpr std::size_t kScreened = 16;  // fewer are scored at once
-
-    // From the query in sixteen bits: narrower than those of eight.
-    std::vector<float> bounds_of(const std::vector<std::size_t>& positions) const {
-        const CodedQuery coded(query_.direction, columns_.dim);
-        std::vector<float> bounds;
-        std::int32_t rows[kCodeBlock];
-        float above[kCodeBlock];
-        for (std::size_t start = 0; start < positions.size(); start += kCodeBlock) {
-            const std::size_t here = std::min(kCodeBlock, positions.size() - start);
-            for (std::size_t i = 0; i < here; ++i) {
-                const std::size_t position = positions[start + i];
-                rows[i] = candidates_.rows ? candidates_.rows[position] : static_cast<std::int32_t>(position);
-            }
-            products_from_above(columns_.coded, coded, rows, 0, here, above);
-            for (std::size_t i = 0; i < here; ++i) {
-                const std::size_t position = positions[start + i];
-                const float product = columns_.directed[rows[i]] ? above[i] : -1.0f;
-                bounds.push_back(bound_of(surface_, surface_.nearest[position], product, position));
-            }
-        }
-        return bounds;
-    }
-
-    const Surface& surface_;
-    const ScanColumns& columns_;
-    ScanQuery query_;
-    const ScanScoring& scoring_;
-    const ScanCandidates& candidates_;
-    std::vector<ScanHit> scored_;
-};
 
 }  // namespace
 
@@ -361,20 +275,17 @@ bool scan_batch(const ScanColumns& columns, const BatchQueries& queries, const S
     if (!prepare(surface, columns, Scorer(columns, any, scoring, candidates), scoring, queries.radius,
                  panels.error(), count, threads))
         return false;
-    // The bound that stands for a score, rounded down.
-    const auto in_bounds = [&](double score) {
-        const double lowered = std::exp(scoring.sqrt_c / 2 * (score - surface.top)) * (1 - surface.slack);
-        return rounded_down(lowered < kLeastBound ? 0 : lowered);
-    };
-    std::vector<Contenders> contenders = contenders_of(surface, columns, candidates, panels, k, threads);
-    const auto answer = [&](std::size_t number, std::size_t) {
-        Chosen chosen(surface, columns, query_of(number), scoring, candidates);
-        chosen.score_all(contenders[number].best());
-        chosen.score_within_reach(contenders[number].others(in_bounds(chosen.reach(k))), k, in_bounds);
-        found[number] = chosen.take_best(k, hits + number * k);
-    };
-    interruptible_ranges(queries.count, threads_for(threads, queries.count * k * columns.dim, kRescoreGrain),
-                         1, answer);
+    std::vector<Asked> asked;
+    for (std::size_t number = 0; number < queries.count; ++number) {
+        const ScanQuery query = query_of(number);
+        asked.push_back({query, CodedQuery(query.direction, columns.dim)});
+    }
+    std::vector<std::vector<ScanHit>> best =
+        best_of_passes({surface, columns, scoring, candidates, panels, asked, k}, threads);
+    for (std::size_t number = 0; number < queries.count; ++number) {
+        const Scorer scorer(columns, asked[number].query, scoring, candidates);
+        found[number] = take_best(scorer, std::move(best[number]), k, hits + number * k);
+    }
     return true;
 }
 

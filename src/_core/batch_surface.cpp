@@ -58,8 +58,8 @@ bool prepare(Surface& surface, const ScanColumns& columns, const Scorer& scorer,
     // relative.
     surface.slack = std::min(1.0, 1e-5 + 1e-15 * scoring.sqrt_c * terms.largest);
     surface.top = terms.top;
-    for (std::vector<float>* column :
-         {&surface.near, &surface.far, &surface.nearest, &surface.slope, &surface.factor})
+    surface.half = half;
+    for (std::vector<float>* column : {&surface.near, &surface.nearest, &surface.slope, &surface.factor})
         column->resize(count);
     parallel_ranges(count, in_use, [&](std::size_t begin, std::size_t end) {
         double known = -1, gap = 0, across = 0;
@@ -76,7 +76,6 @@ bool prepare(Surface& surface, const ScanColumns& columns, const Scorer& scorer,
             const double error = query_error * (1 + lost) + lost;
             surface.nearest[i] = static_cast<float>(gap * gap + across * (1 - kRoundings - 4e-9));
             surface.near[i] = static_cast<float>(gap * gap + across * (1 - error - kRoundings - 4e-9));
-            surface.far[i] = static_cast<float>(gap * gap + across * (1 + error + kRoundings + 4e-9));
             surface.slope[i] = static_cast<float>(across);
             surface.factor[i] =
                 static_cast<float>(std::max(kLeastBound, std::exp(half * (terms.of[i] - surface.top))));

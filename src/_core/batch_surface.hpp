@@ -19,13 +19,19 @@ constexpr double kLeastBound = 1e-30;  // float32 holds bounds as small as this 
 // since d = (2/√c) ln(√q + √(q + 1)). The bracket grows with the score, so it serves as the bound itself:
 // no logarithm is taken for a candidate.
 struct Surface {
+    double half = 0;  // √c/2
     double top = 0;
     double slack = 0;            // of a bound that stands for a score: it may be off by this share
     std::vector<float> near;     // q = near − slope · product, at least, of a product off by its error
-    std::vector<float> far;      // and at most
-    std::vector<float> nearest;  // q, at least, of a product that is never too small
+    std::vector<float> nearest;  // and of one that is never too small
     std::vector<float> slope;
     std::vector<float> factor;
+
+    // The bound that stands for a score, rounded down.
+    float standing_for(double score) const {
+        const double lowered = std::exp(half * (score - top)) * (1 - slack);
+        return rounded_down(lowered < kLeastBound ? 0 : lowered);
+    }
 };
 
 // False where float32 is too narrow. Radii of queries, and what their codes lost at most.

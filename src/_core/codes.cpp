@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "interrupt.hpp"
 #include "rows.hpp"
@@ -30,6 +32,23 @@ double largest_magnitude(const double* x, std::size_t n) {
         }
     for (; i < n; ++i) top[0] = std::max(top[0], std::fabs(x[i]));
     return *std::max_element(top, top + lanes);
+}
+
+// Σ|xᵢ| and Σxᵢ².
+std::pair<double, double> sizes_of(const double* x, std::size_t n) {
+    constexpr std::size_t lanes = 8;
+    double sums[lanes] = {}, squares[lanes] = {};
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes)
+        for (std::size_t j = 0; j < lanes; ++j) {
+            sums[j] += std::fabs(x[i + j]);
+            squares[j] += x[i + j] * x[i + j];
+        }
+    for (; i < n; ++i) {
+        sums[0] += std::fabs(x[i]);
+        squares[0] += x[i] * x[i];
+    }
+    return {std::accumulate(sums, sums + lanes, 0.0), std::accumulate(squares, squares + lanes, 0.0)};
 }
 
 // The multiple of 1/inverse next to x; `near` gets what that multiple is.
@@ -123,11 +142,7 @@ void encode_rows(const double* matrix, const std::int32_t* rows, std::size_t cou
 CodedQuery::CodedQuery(const double* query, std::size_t dim)
     : codes(code_stride(dim), 0), scale(0), slope(0), offset(0) {
     std::vector<double> near(dim, 0.0);
-    double sum = 0, square = 0;
-    for (std::size_t i = 0; i < dim; ++i) {
-        sum += std::fabs(query[i]);
-        square += query[i] * query[i];
-    }
+    const auto [sum, square] = sizes_of(query, dim);
     const double room = kLargestProduct / kLargestCode - static_cast<double>(dim);
     const double largest = largest_magnitude(query, dim);
     if (room > 0 && largest >= kLeastMagnitude) {

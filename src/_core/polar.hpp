@@ -58,14 +58,28 @@ inline bool needs_log_space(double R, double S) {
     return R + S > kLogSpaceRadius;
 }
 
+// Distances from points of one radius; the sinh of it is taken once.
+class DistanceFromRadius {
+  public:
+    explicit DistanceFromRadius(double R) : R_(R), sinh_r_(std::sinh(R)) {}
+
+    double operator()(double S, double chord_squared) const {
+        if (needs_log_space(R_, S)) return distance_from_log_q(polar_log_q(R_, S, chord_squared));
+        const double half_gap = S == R_ ? 0 : std::sinh((R_ - S) / 2);
+        const double sinh_s = S == R_ ? sinh_r_ : std::sinh(S);
+        const double q = half_gap * half_gap + sinh_r_ * sinh_s * (chord_squared / 4);
+        if (q < kSafeSquareLow)  // q may have underflowed: its root does not
+            return 2 * std::asinh(std::hypot(half_gap, std::sqrt(sinh_r_) * std::sqrt(sinh_s) *
+                                                           (std::sqrt(chord_squared) / 2)));
+        return distance_from_q(q);
+    }
+
+  private:
+    double R_, sinh_r_;
+};
+
 inline double polar_distance(double R, double S, double chord_squared) {
-    if (needs_log_space(R, S)) return distance_from_log_q(polar_log_q(R, S, chord_squared));
-    const double q = polar_q(R, S, chord_squared);
-    if (q < kSafeSquareLow)  // q may have underflowed: its root does not
-        return 2 * std::asinh(std::hypot(
-                       std::sinh((R - S) / 2),
-                       std::sqrt(std::sinh(R)) * std::sqrt(std::sinh(S)) * (std::sqrt(chord_squared) / 2)));
-    return distance_from_q(q);
+    return DistanceFromRadius(R)(S, chord_squared);
 }
 
 // Entailment cone of one apex (Ganea, Bécigneul & Hofmann 2018), for many points.

@@ -32,7 +32,11 @@ class Scorer {
   public:
     Scorer(const ScanColumns& columns, const ScanQuery& query, const ScanScoring& scoring,
            const ScanCandidates& candidates)
-        : columns_(columns), query_(query), scoring_(scoring), candidates_(candidates) {}
+        : columns_(columns),
+          query_(query),
+          scoring_(scoring),
+          candidates_(candidates),
+          distance_from_query_(scoring.sqrt_c * query.radius) {}
 
     std::size_t row(std::size_t position) const {
         return candidates_.rows ? static_cast<std::size_t>(candidates_.rows[position]) : position;
@@ -78,8 +82,7 @@ class Scorer {
             has_chord(row)
                 ? squared_gap(query_.direction, columns_.direction + row * columns_.dim, columns_.dim)
                 : DistanceBound::kOpposite;  // no direction counts as the opposite one
-        return polar_distance(scoring_.sqrt_c * query_.radius, measured_radius(row), chord_squared) /
-               scoring_.sqrt_c;
+        return distance_from_query_(measured_radius(row), chord_squared) / scoring_.sqrt_c;
     }
 
   private:
@@ -87,6 +90,7 @@ class Scorer {
     const ScanQuery& query_;
     const ScanScoring& scoring_;
     const ScanCandidates& candidates_;
+    DistanceFromRadius distance_from_query_;
 };
 
 inline bool better(const ScanHit& a, const ScanHit& b) {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from native.scan_columns import NOW, Hits, Scan, encoded, unit_rows
+from native.scan_columns import HOUR, NOW, Hits, Scan, encoded, unit_rows
 from native.test_scan import scans
 from poincare_memory._core import _kernels
 
@@ -53,6 +53,38 @@ def test_the_answers_are_those_of_the_scan(scan: Scan, k: int, seed: int) -> Non
     for query, hits in zip(queries, answers, strict=True):
         scan.query = np.ascontiguousarray(query)
         assert hits == scan.top(k)
+
+
+@given(
+    st.sampled_from([1, 3, 64, 70, 130]),
+    st.sampled_from([1, 10, 40, 300, 1200]),
+    st.sampled_from([2, 8, 48]),
+    st.sampled_from([0.0, 1e-9, 1e-3, 1.0]),
+    st.sampled_from([_kernels.SCAN_SHELL, _kernels.SCAN_HYPERBOLIC]),
+    st.booleans(),
+    st.integers(0, 2**32),
+)
+@settings(max_examples=60, deadline=None)
+def test_block_after_block_the_answers_are_those_of_the_scan(
+    queries: int, k: int, dim: int, spread: float, metric: int, aged: bool, seed: int
+) -> None:
+    """More candidates than a block holds, most of them nearly as good as the best: around few centres, or equal."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2100, 9000)) if queries >= 64 else 68_000 if queries == 1 else 24_000
+    centres = unit_rows(rng.normal(size=(6, dim)))
+    direction = centres[rng.integers(0, 6, count)] + spread * rng.normal(size=(count, dim))
+    direction[rng.integers(0, count, 20)] = 0
+    scan = Scan(unit_rows(direction), rng.choice([0.5, 1.0, 2.0], count), None, metric)
+    if aged:
+        scan.t = NOW - rng.integers(0, 9000, count) * HOUR
+        scan.factors = ((_kernels.DECAY_HALF_LIFE, 720.0, 0.0),)
+    asked = unit_rows(centres[rng.integers(0, 6, queries)] + spread * rng.normal(size=(queries, dim)))
+    answers = batch(scan, asked, k)
+    assert answers is not None
+    assert answers == batch(scan, asked, k, threads=2)
+    for number in {0, queries // 2, queries - 1}:
+        scan.query = np.ascontiguousarray(asked[number])
+        assert answers[number] == scan.top(k)
 
 
 @pytest.mark.parametrize(
