@@ -16,6 +16,7 @@ needs("langchain_core", "langchain_tests")
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.indexing import InMemoryRecordManager, index
 from langchain_tests.integration_tests import RetrieversIntegrationTests, VectorStoreIntegrationTests
 
 from poincare_memory import HalfLife, HashingEmbedder, Memory
@@ -101,6 +102,37 @@ def test_the_hierarchy_from_metadata_keys() -> None:
     assert (store.memory.parent("l"), store.memory.get("l").t) == ("s", when)
     with pytest.raises(ValueError, match="keys: expected some of parent, t"):
         PoincareVectorStore(DeterministicFakeEmbedding(size=6), keys={"father": "a"})
+
+
+def test_times_are_told_by_metadata_as_text() -> None:
+    keys = {"t": "when", "valid_until": "until"}
+    store = PoincareVectorStore(DeterministicFakeEmbedding(size=6), keys=keys)
+    meta = {"when": "2024-05-01T12:00:00Z", "until": "2025-01-01"}
+    store.add_texts(["now", "later"], [meta, {}], ids=["n", "l"])
+    record = store.memory.get("n")
+    assert (record.t, record.valid_until) == (
+        datetime(2024, 5, 1, 12, tzinfo=timezone.utc),
+        datetime(2025, 1, 1, tzinfo=timezone.utc),
+    )
+    assert store.get_by_ids(["n"])[0].metadata == meta
+    for wrong, error in (("yesterday", ValueError), ("", ValueError), (1714564800, TypeError)):
+        with pytest.raises(error, match=r"ISO 8601|expected a datetime"):
+            store.add_texts(["then"], [{"when": wrong}])
+    assert len(store.memory) == 2
+
+
+def test_the_indexing_api_keeps_it_up_to_date() -> None:
+    store, kept = PoincareVectorStore(memory=Memory()), InMemoryRecordManager("docs")
+    kept.create_schema()
+    docs = [Document(text, metadata={"source": text[0]}) for text in ("tea", "coffee", "milk")]
+
+    def indexed(docs: list[Document]) -> tuple[int, int, int]:
+        done = index(docs, kept, store, cleanup="full", source_id_key="source", key_encoder="sha256")
+        return done["num_added"], done["num_skipped"], done["num_deleted"]
+
+    assert indexed(docs) == (3, 0, 0)
+    assert indexed(docs[:2]) == (0, 2, 1)
+    assert {record.text for record in store.memory} == {"tea", "coffee"}
 
 
 def test_overwriting_keeps_the_place_in_the_hierarchy(store: PoincareVectorStore) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, TypedDict
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -331,3 +332,18 @@ def test_odd_labels_and_keys_stay_apart() -> None:
     for namespace, key in oracle:
         store.delete(namespace, key)
     assert len(store.memory) == 0
+
+
+def test_values_that_json_cannot_write_are_named() -> None:
+    store = PoincareStore()
+    for value, said in (
+        ({"x": [object()]}, r"value\['x'\]\[0\] is a object"),
+        ({1: 2, "a": 3}, "has the key 1 of type int"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            store.put(("a",), "k", value)
+    store.put(("a",), "n", {"n": np.int64(3)})
+    item = store.get(("a",), "n")
+    assert item is not None
+    assert item.value == {"n": 3}
+    assert len(store.search(())) == 1

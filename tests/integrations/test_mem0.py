@@ -163,3 +163,46 @@ def test_messages_of_another_shape(mem: Mem0Memory, messages: Any) -> None:
     with pytest.raises(ValueError, match="messages"):
         mem.add(messages, user_id="ada")
     assert mem.memory.ids == before
+
+
+def test_what_is_written_for_newer_versions_of_mem0() -> None:
+    """They name the scope in the filters, count with top_k, and compare without dollar signs."""
+    mem = Mem0Memory()
+    mem.add("I love basketball", user_id="alex", metadata={"n": 1, "tags": ["sport"]})
+    mem.add("I like sci-fi movies", user_id="alex", metadata={"n": 2})
+    mem.add("I love basketball too", user_id="ben", metadata={"n": 3})
+
+    def found(**asked: Any) -> list[str]:
+        searched = {hit["memory"] for hit in mem.search("basketball", **asked)["results"]}
+        listed = [one["memory"] for one in mem.get_all(**asked)["results"]]
+        assert searched == set(listed)
+        return listed
+
+    alex = {"user_id": "alex"}
+    assert found(filters=alex) == ["I love basketball", "I like sci-fi movies"]
+    assert found(filters={"AND": [alex, {"n": {"gte": 2}}]}) == ["I like sci-fi movies"]
+    assert found(filters={**alex, "NOT": [{"n": 2}, {"n": 7}]}) == ["I love basketball"]
+    assert found(filters={**alex, "OR": [{"n": {"in": [2]}}, {"tags": {"contains": "sport"}}]}) == found(
+        **alex
+    )
+    assert found(filters={**alex, "tags": "*"}) == ["I love basketball"]
+    assert found(filters={**alex, "n": {"$lt": 2}}) == ["I love basketball"]
+    assert found(user_id="ben", filters=alex) == []
+    assert len(mem.search("basketball", filters=alex, top_k=1, rerank=True)["results"]) == 1
+    assert len(mem.get_all(filters=alex, top_k=1)["results"]) == 1
+    for filters in (
+        {"n": 1},
+        {"OR": [alex, {"n": 3}]},
+        {"NOT": [alex]},
+        {"user_id": {"in": ["alex"]}},
+        {"user_id": "*"},
+    ):
+        with pytest.raises(ValueError, match="expected user_id, agent_id or run_id, at least one"):
+            mem.search("basketball", filters=filters)
+    with pytest.raises(TypeError, match="filters: expected a mapping, got str"):
+        mem.search("basketball", user_id="alex", filters="alex")
+    deep: Any = {"n": 1}
+    for _ in range(5000):
+        deep = {"NOT": deep}
+    with pytest.raises(ValueError, match="nested deeper than"):
+        mem.search("basketball", user_id="alex", filters=deep)

@@ -11,7 +11,7 @@ from ..embed.embedding import text_list
 from ..embed.protocol import FloatArray
 from ..store.memory import Memory
 from .given_vectors import search_by_vector
-from .langchain_documents import document_of, relevance_of, search_options
+from .langchain_documents import document_of, relevance_of, search_options, time_of
 from .langchain_embeddings import LangChainEmbedder, PoincareEmbeddings
 
 try:
@@ -49,7 +49,8 @@ class PoincareVectorStore(VectorStore):
     memory : Memory, optional
         One that is there, such as ``Memory.open("agent.db")``; it keeps its embedder.
     keys : mapping, optional
-        Which metadata key tells a document's "parent", "t", "valid_from" or "valid_until": ``{"parent": "section"}``.
+        Which metadata key tells a document's "parent" (an id), "t", "valid_from" or "valid_until" (ISO 8601):
+        ``{"parent": "section"}``.
     **settings
         Of a new memory, as of `Memory`.
 
@@ -140,6 +141,7 @@ class PoincareVectorStore(VectorStore):
         parents: Sequence[str | None] | None = None,
         times: Sequence[Any] | None = None,
         parent: str | None = None,
+        batch_size: int | None = None,
         **kwargs: Any,
     ) -> list[str]:
         """Add texts, all or none; those whose ids are known take the place of what was there.
@@ -157,6 +159,8 @@ class PoincareVectorStore(VectorStore):
             When they happened.
         parent : str, optional
             Id of the memory that all belong under.
+        batch_size : int, optional
+            Without effect: LangChain's indexing says so.
         **kwargs
             None is known.
 
@@ -181,7 +185,7 @@ class PoincareVectorStore(VectorStore):
         for i, text in enumerate(listed):
             meta = dict(metadatas[i]) if metadatas is not None and metadatas[i] else {}
             item = {"text": text, "meta": meta}
-            item |= {place: meta[key] for place, key in self.keys.items() if meta.get(key) is not None}
+            item |= self._placed(meta)
             item |= {
                 name: column[i]
                 for name, column in columns.items()
@@ -189,6 +193,12 @@ class PoincareVectorStore(VectorStore):
             }
             items.append(item)
         return self.memory.add_many(items, on_duplicate="update")
+
+    def _placed(self, meta: Mapping[str, Any]) -> dict[str, Any]:
+        told = {place: (meta[key], key) for place, key in self.keys.items() if meta.get(key) is not None}
+        return {
+            place: value if place == "parent" else time_of(value, key) for place, (value, key) in told.items()
+        }
 
     def delete(self, ids: Sequence[str] | None = None, *, cascade: bool = False, **kwargs: Any) -> bool:
         """Forget these, all or none; ids that are unknown are no error.

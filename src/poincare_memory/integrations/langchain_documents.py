@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from copy import deepcopy
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -34,3 +35,13 @@ def search_options(kwargs: dict[str, Any]) -> dict[str, Any]:
 def relevance_of(score: float) -> float:
     """A score as LangChain wants relevance: 1 for nothing between query and memory, towards 0 far away."""
     return math.exp(min(score, 0.0))
+
+
+def time_of(value: Any, key: str) -> Any:
+    """The time that a document's metadata tell under a key: as text, for metadata hold no datetimes."""
+    if not isinstance(value, str):
+        return value  # the memory says what is wrong with it
+    try:
+        return datetime.fromisoformat(value[:-1] + "+00:00" if value[-1:] in ("Z", "z") else value)
+    except ValueError:
+        raise ValueError(f"metadata[{key!r:.80}]: expected a time in ISO 8601, got {value!r:.80}") from None

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from ..store.memory import Memory
+from ..store.metadata import copy_metadata
 from .given_vectors import GivenVectors
 from .langchain import LangChainEmbedder
 from .langgraph_conditions import matches, passing
@@ -298,9 +299,7 @@ class PoincareStore(BaseStore):
     def _put_all(self, ops: Sequence[PutOp]) -> None:
         now = now_utc()
         with self._writing:
-            for op in ops:  # validated before anything is written
-                if op.value is not None and not isinstance(op.value, Mapping):
-                    raise TypeError(f"value: expected a mapping or None, got {type(op.value).__name__}")
+            ops = [_copied(op) for op in ops]  # validated before anything is written
             prepared = [(op, self._texts(op)) for op in ops]
             with self._embedded(prepared), self.memory.transaction():
                 items: list[dict[str, Any]] = []
@@ -384,3 +383,12 @@ class PoincareStore(BaseStore):
         minutes = (self.ttl_config or {}).get("sweep_interval_minutes")
         if minutes is not None and now - self._swept >= timedelta(minutes=minutes):
             self.sweep_ttl()
+
+
+def _copied(op: PutOp) -> PutOp:
+    """With a value of its own, which JSON can write."""
+    if op.value is None:
+        return op
+    if not isinstance(op.value, Mapping):
+        raise TypeError(f"value: expected a mapping or None, got {type(op.value).__name__}")
+    return op._replace(value=copy_metadata(op.value, "value") or {})

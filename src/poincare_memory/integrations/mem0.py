@@ -7,7 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..store.memory import Memory
-from .mem0_shapes import FACT, OUR_KEYS, SCOPE, Messages, checked_messages, checked_scope, scope_id, shown
+from .mem0_filters import as_ours, scope_in
+from .mem0_shapes import (
+    FACT,
+    OUR_KEYS,
+    SCOPE,
+    SCOPES,
+    Messages,
+    checked_messages,
+    checked_scope,
+    scope_id,
+    shown,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -122,8 +133,10 @@ class Mem0Memory:
         agent_id: str | None = None,
         run_id: str | None = None,
         limit: int = 100,
+        top_k: int | None = None,
         filters: Mapping[str, Any] | None = None,
         threshold: float | None = None,
+        rerank: bool = False,
         **options: Any,
     ) -> dict[str, list[dict[str, Any]]]:
         """The best memories of a scope, best first.
@@ -132,12 +145,16 @@ class Mem0Memory:
         ----------
         query : str
         user_id, agent_id, run_id : str, optional
-            The scope; at least one.
+            The scope; at least one, here or in `filters`.
         limit : int, default 100
+        top_k : int, optional
+            Another name for `limit`.
         filters : mapping, optional
-            On metadata, as `Memory.search` takes them.
+            On the scope and metadata, as mem0 or `Memory.search` take them.
         threshold : float, optional
             Least "score", which is in (0, 1]: ``exp(score)`` of the memory.
+        rerank : bool
+            Without effect: there is one ranking.
         **options
             Of `Memory.search`.
 
@@ -151,13 +168,14 @@ class Mem0Memory:
         ValueError
             Without a scope; and as `Memory.search`.
         """
-        scope = checked_scope(user_id, agent_id, run_id)
-        wanted: dict[str, Any] = {"$and": [{"kind": FACT, **scope}, *([dict(filters)] if filters else [])]}
+        scope, more = _asked(user_id, agent_id, run_id, filters)
+        wanted: dict[str, Any] = {"$and": [{"kind": FACT, **scope}, *([more] if more else [])]}
         if threshold is not None:
             options["min_score"] = -math.inf if threshold <= 0 else math.log(threshold)
             if options["min_score"] == -math.inf:
                 del options["min_score"]
-        hits = self.memory.search(query, k=limit, filters=wanted, **options)
+        k = limit if top_k is None else top_k
+        hits = self.memory.search(query, k=k, filters=wanted, **options)
         return {"results": [shown(hit.record) | {"score": math.exp(min(hit.score, 0.0))} for hit in hits]}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
@@ -183,6 +201,7 @@ class Mem0Memory:
         agent_id: str | None = None,
         run_id: str | None = None,
         limit: int = 100,
+        top_k: int | None = None,
         filters: Mapping[str, Any] | None = None,
     ) -> dict[str, list[dict[str, Any]]]:
         """The memories of a scope in the order they came.
@@ -190,10 +209,12 @@ class Mem0Memory:
         Parameters
         ----------
         user_id, agent_id, run_id : str, optional
-            The scope; at least one.
+            The scope; at least one, here or in `filters`.
         limit : int, default 100
+        top_k : int, optional
+            Another name for `limit`.
         filters : mapping, optional
-            On metadata, as `Memory.search` takes them.
+            On the scope and metadata, as mem0 or `Memory.search` take them.
 
         Returns
         -------
@@ -207,14 +228,14 @@ class Mem0Memory:
         """
         from ..retrieval.filters import MetadataFilter, compile_filter
 
-        scope = checked_scope(user_id, agent_id, run_id)
+        scope, more = _asked(user_id, agent_id, run_id, filters)
         found = self._facts(scope)
-        if filters:
-            condition = compile_filter(dict(filters))
+        if more:
+            condition = compile_filter(more)
             if isinstance(condition, MetadataFilter):
                 mask = condition.mask([record.meta for record in found])
                 found = [record for record, passes in zip(found, mask, strict=True) if passes]
-        return {"results": [shown(record) for record in found[: max(0, limit)]]}
+        return {"results": [shown(record) for record in found[: max(0, limit if top_k is None else top_k)]]}
 
     def update(self, memory_id: str, data: str, metadata: Mapping[str, Any] | None = None) -> dict[str, str]:
         """Another text for a memory, and further metadata.
@@ -382,3 +403,17 @@ class Mem0Memory:
 
     def _now(self) -> datetime:
         return self.memory.clock()
+
+
+def _asked(
+    user_id: str | None, agent_id: str | None, run_id: str | None, filters: Mapping[str, Any] | None
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """The scope of a question, and the filter in our words; either may name the scope, and both then hold."""
+    if filters is not None and not isinstance(filters, Mapping):
+        raise TypeError(f"filters: expected a mapping, got {type(filters).__name__}")
+    named = scope_in(filters or {})
+    user_id, agent_id, run_id = (
+        named.get(name) if value is None else value
+        for name, value in zip(SCOPES, (user_id, agent_id, run_id), strict=True)
+    )
+    return checked_scope(user_id, agent_id, run_id), as_ours(filters or {})
