@@ -199,6 +199,7 @@ integrations.llama_index_nodes
 integrations.llama_index_queries
 integrations.llama_index
 integrations.mem0_shapes
+integrations.mem0_filters
 integrations.mem0
 integrations.scope_filters
 integrations.scope

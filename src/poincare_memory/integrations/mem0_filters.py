@@ -21,9 +21,8 @@ def scope_in(filters: Mapping[str, Any]) -> dict[str, str]:
     parts = (
         [filters, *(part for part in every if isinstance(part, Mapping))] if _is_list(every) else [filters]
     )
-    return {
-        name: part[name] for part in reversed(parts) for name in SCOPES if isinstance(part.get(name), str)
-    }
+    named = [(name, part.get(name)) for part in reversed(parts) for name in SCOPES]
+    return {name: value for name, value in named if isinstance(value, str) and value != ANY}
 
 
 def as_ours(filters: Mapping[str, Any], depth: int = 1) -> dict[str, Any]:
