@@ -16,8 +16,10 @@ PACKAGE = Path(__file__).parents[1] / "src" / "poincare_memory"
 ORDER = """
 _core
 arguments
+collector
 threads
 progress
+geometry.copying
 geometry.numerics
 geometry.pairing
 geometry.polar

@@ -16,11 +16,10 @@
 namespace poincare {
 namespace {
 
-constexpr std::size_t kFewRelated = 24;          // up to here comparing with each beats binary search
-constexpr std::size_t kLooked = 64;              // blocks that are screened before any is searched
-constexpr std::size_t kTogether = 4;             // queries that share one reading of it
-constexpr std::size_t kGrain = 1u << 20;         // coordinates a thread should have to look at
-constexpr std::size_t kBetweenPolls = 1u << 26;  // and look at before it lets an interrupt in
+constexpr std::size_t kFewRelated = 24;   // up to here comparing with each beats binary search
+constexpr std::size_t kLooked = 64;       // blocks that are screened before any is searched
+constexpr std::size_t kTogether = 4;      // queries that share one reading of it
+constexpr std::size_t kGrain = 1u << 20;  // coordinates a thread should have to look at
 
 // Candidates in blocks, within a block coordinate by coordinate: a distance is then a sum within one lane, in
 // the order of the coordinates at every SIMD level. Rows past the end are NaN, which is never near.
@@ -123,12 +122,14 @@ struct NearSearch {
     const Candidates& all;
     const Query* tile;
     const Visit& visit;
+    InterruptPoll& poll;
 
     POINCARE_INLINE void run(ScreenedTile& screened) const {
         for (std::size_t q = 0; q < kTile; ++q) all.screen.set(screened, q, tile[q].u, tile[q].farthest);
         std::uint32_t near[kLooked];
         for (std::size_t begin = 0; begin < all.blocks; begin += kLooked) {
             const std::size_t end = std::min(all.blocks, begin + kLooked);
+            poll();
             all.screen.look(screened, begin, end, near);
             for (std::size_t b = begin; b < end; ++b)
                 for (std::size_t first = 0; near[b - begin] != 0; first += kTogether) {
@@ -196,6 +197,7 @@ struct Ranking {
     const double* scale;
     const Candidates& all;
     const RelatedNodes& related;
+    InterruptPoll& poll;
     double* average_precision;
     std::int64_t* rank_sum;
 
@@ -207,7 +209,7 @@ struct Ranking {
         for (std::size_t first = begin; first < end; first += kTile) {
             // The last tile is filled up with its last query.
             for (std::size_t i = 0; i < kTile; ++i) prepare(tile[i], std::min(first + i, end - 1), N);
-            NearSearch<N, CountingVisit<N>>{all, tile.data(), visit}.run(screened);
+            NearSearch<N, CountingVisit<N>>{all, tile.data(), visit, poll}.run(screened);
             for (std::size_t i = 0; i < kTile && first + i < end; ++i)
                 rank_related<N>(tile[i], average_precision[first + i], rank_sum[first + i]);
         }
@@ -279,7 +281,7 @@ struct IntruderSearch {
                 reservoir[i] = {intruder + static_cast<std::size_t>(node[q]) * most, 0, state_of(q)};
             }
             const CollectingVisit visit{ranking.related, most, first, end, tile.data(), reservoir.data()};
-            NearSearch<N, CollectingVisit>{ranking.all, tile.data(), visit}.run(screened);
+            NearSearch<N, CollectingVisit>{ranking.all, tile.data(), visit, ranking.poll}.run(screened);
             for (std::size_t i = 0; i < kTile && first + i < end; ++i)
                 found[node[first + i]] =
                     static_cast<std::int32_t>(std::min(reservoir[i].seen, static_cast<std::int64_t>(most)));
@@ -332,32 +334,29 @@ void intrude(const IntruderSearch& search, std::size_t begin, std::size_t end) {
     search.run<2>(begin, end);
 }
 
-// Queries between two polls, in whole tiles.
-std::size_t block_of(std::size_t coordinates) {
-    return (kBetweenPolls / std::max<std::size_t>(coordinates, 1) / kTile + 1) * kTile;
-}
-
 }  // namespace
 
 void find_intruders(const double* points, const double* scale, std::size_t nodes, std::size_t dim,
                     const RelatedNodes& related, std::size_t most, std::uint64_t seed, int threads,
                     std::int32_t* intruder, std::int32_t* found) {
     const Candidates all(points, scale, nodes, dim);
-    const Ranking ranking{points, scale, all, related, nullptr, nullptr};
+    InterruptPoll poll;
+    const Ranking ranking{points, scale, all, related, poll, nullptr, nullptr};
     const IntruderSearch search{ranking, most, seed, intruder, found};
     const int used = threads_for(threads, related.queries * nodes * dim, kGrain);
-    interruptible_ranges(related.queries, used, block_of(nodes * dim),
-                         [&](std::size_t begin, std::size_t end) { intrude(search, begin, end); });
+    parallel_ranges(related.queries, used,
+                    [&](std::size_t begin, std::size_t end) { intrude(search, begin, end); });
 }
 
 void reconstruction_ranks(const double* points, const double* scale, std::size_t nodes, std::size_t dim,
                           const RelatedNodes& related, int threads, double* average_precision,
                           std::int64_t* rank_sum) {
     const Candidates all(points, scale, nodes, dim);
-    const Ranking ranking{points, scale, all, related, average_precision, rank_sum};
+    InterruptPoll poll;
+    const Ranking ranking{points, scale, all, related, poll, average_precision, rank_sum};
     const int used = threads_for(threads, related.queries * nodes * dim, kGrain);
-    interruptible_ranges(related.queries, used, block_of(nodes * dim),
-                         [&](std::size_t begin, std::size_t end) { rank(ranking, begin, end); });
+    parallel_ranges(related.queries, used,
+                    [&](std::size_t begin, std::size_t end) { rank(ranking, begin, end); });
 }
 
 }  // namespace poincare

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._core import _kernels
+from .copying import copied
 from .maps import mapped, warn_of_saturation
 from .numerics import BALL_EPS, LARGEST_NORM, FloatArray, along, lengths_and_margins, reals
 from .pairing import common_type, inside_terms, paired, points_of
@@ -80,9 +81,11 @@ class Ball:
         points = points_of(x)
         outside = lengths_and_margins(points, self.c)[1] <= 0
         if not outside.any():
-            return points.copy()
+            return copied(points)
         rim = np.array((1.0 - BALL_EPS[points.dtype.type]) / self.sqrt_c)
-        return np.where(outside[..., np.newaxis], along(points, rim, points.dtype), points)
+        projected = copied(points)
+        projected[outside] = along(points[outside], rim, points.dtype)
+        return projected
 
     def _depths(self, points: FloatArray, name: str = "x") -> NDArray[np.float64]:
         origin = np.zeros(points.shape[-1], points.dtype)

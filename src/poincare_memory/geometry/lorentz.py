@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._core import _kernels
+from .copying import copied
 from .numerics import FloatArray, floating
 from .pairing import common_type, paired, spacetime_of
 
@@ -114,7 +115,7 @@ def to_mips_vectors(X: ArrayLike) -> FloatArray:
     [-1.25, 0.75, 0.0]
     """
     points = spacetime_of(X, "X")
-    negated = points.copy()
+    negated = copied(points)
     negated[..., 0] = -points[..., 0]
     return negated
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .copying import of_type
 from .numerics import LARGEST_NORM, FloatArray, rows_of
 from .pairing import common_type, lead_of, refuse_outside
 
@@ -68,8 +69,8 @@ def mapped(
     dtype = common_type(x, y)
     out: FloatArray = np.empty((*lead, x.shape[-1]), storage_of(dtype))
     if out.size == 0:
-        return out.astype(dtype, copy=False)
-    sides = [_rows_against(points, lead).astype(out.dtype, copy=False) for points in (x, y)]
+        return of_type(out, dtype)
+    sides = [of_type(_rows_against(points, lead), out.dtype) for points in (x, y)]
     extra = [] if t is None else [_numbers_against(t, lead)]
     outside, saturated = kernel(*sides, *extra, curvature, LARGEST_NORM[dtype.type], rows_of(out), 0)
     count = out.size // out.shape[-1]
@@ -79,7 +80,7 @@ def mapped(
         _refuse(x, outside, lead, curvature, names[0])
     if saturated:
         warn_of_saturation(dtype, stacklevel=3)
-    return out.astype(dtype, copy=False)
+    return of_type(out, dtype)
 
 
 def _rows_against(points: FloatArray, lead: tuple[int, ...]) -> FloatArray:

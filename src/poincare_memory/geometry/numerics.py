@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._core import _kernels
+from .copying import copied, of_type
 
 __all__ = [
     "ATANH_CLAMP",
@@ -68,9 +69,9 @@ def floating(x: ArrayLike, name: str = "x") -> FloatArray:
     """
     array = np.asarray(x)
     if array.dtype.type in LARGEST_NORM:
-        return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+        return array if array.dtype.isnative else copied(array, array.dtype.newbyteorder("="))
     if array.dtype.kind in "iubf":
-        return array.astype(np.float64)
+        return copied(array, np.float64)
     raise TypeError(f"{name}: expected real numbers, got an array of dtype {array.dtype}")
 
 
@@ -82,7 +83,7 @@ def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
     >>> reals(2, "r")
     array(2.)
     """
-    return floating(value, name).astype(np.float64, copy=False)
+    return of_type(floating(value, name), np.float64)
 
 
 def dtype_eps(x: ArrayLike) -> float:
@@ -249,8 +250,8 @@ def rows_of(points: FloatArray) -> FloatArray:
     (6, 4)
     """
     if points.dtype == np.float16:
-        points = points.astype(np.float32)
-    rows = points if points.flags.c_contiguous else points.copy(order="C")
+        points = copied(points, np.float32)
+    rows = points if points.flags.c_contiguous else copied(points)
     return rows.reshape(math.prod(points.shape[:-1]), points.shape[-1])
 
 
@@ -290,9 +291,9 @@ def along(points: FloatArray, length: NDArray[np.float64], dtype: np.dtype[Any])
         length = np.broadcast_to(length, lead)
     out: FloatArray = np.empty((*lead, points.shape[-1]), target)
     _kernels.scale_rows(
-        rows_of(points).astype(target, copy=False),
+        of_type(rows_of(points), target),
         np.ascontiguousarray(length, dtype=np.float64).reshape(-1),
         rows_of(out),
         0,
     )
-    return out.astype(dtype, copy=False)
+    return of_type(out, dtype)

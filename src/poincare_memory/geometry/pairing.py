@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._core import _kernels
+from .copying import of_type
 from .numerics import FloatArray, floating, lengths_and_margins, rows_of
 
 __all__ = ["common_type", "inside_terms", "paired", "points_of", "spacetime_of"]
@@ -159,7 +160,7 @@ def paired(
     flat = out.reshape(-1)
     rows_x, rows_y = rows_of(x), rows_of(y)
     if rows_x.dtype != rows_y.dtype:
-        rows_x, rows_y = rows_x.astype(np.float64, copy=False), rows_y.astype(np.float64, copy=False)
+        rows_x, rows_y = of_type(rows_x, np.float64), of_type(rows_y, np.float64)
     outside: int | None
     if (len(rows_x) == 1 or x.shape[:-1] == lead) and (len(rows_y) == 1 or y.shape[:-1] == lead):
         outside = kernel(rows_x, rows_y, curvature, flat, threads)

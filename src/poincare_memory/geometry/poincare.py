@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._core import _kernels
 from ..threads import resolve_threads
+from .copying import of_type
 from .gyrovectors import Gyrovectors
 from .maps import storage_of, warn_of_saturation
 from .numerics import LARGEST_NORM, FloatArray, lengths_and_margins, reals, rows_of
@@ -210,13 +211,13 @@ class PoincareBall(Gyrovectors):
         storage = storage_of(dtype)
         out: FloatArray = np.empty((len(a), len(b)), storage)
         if out.size:
-            rows_a, rows_b = (rows_of(p).astype(storage, copy=False) for p in (a, b))
+            rows_a, rows_b = (of_type(rows_of(p), storage) for p in (a, b))
             outside = _kernels.ball_pairwise(rows_a, rows_b, self.c, out, threads)
             if outside >= len(a):
                 refuse_outside(b, outside - len(a), self.c, "y")
             if outside >= 0:
                 refuse_outside(a, outside, self.c, "x")
-        return out.astype(dtype, copy=False)
+        return of_type(out, dtype)
 
     def point_at(self, direction: ArrayLike, hyperbolic_radius: ArrayLike) -> FloatArray:
         """Point at hyperbolic distance hyperbolic_radius from the origin along direction.
@@ -295,7 +296,7 @@ class PoincareBall(Gyrovectors):
         outside = _kernels.ball_to_lorentz(rows, self.c, out, 0)
         if outside >= 0:
             refuse_outside(points, outside, self.c, "x")
-        return out.reshape(*points.shape[:-1], out.shape[1]).astype(points.dtype, copy=False)
+        return of_type(out.reshape(*points.shape[:-1], out.shape[1]), points.dtype)
 
     def from_lorentz(self, X: ArrayLike) -> FloatArray:
         """Map points of the hyperboloid to the ball: ``Xᵢ / (1 + √c·X₀)``, inverse of :meth:`to_lorentz`.
@@ -327,7 +328,7 @@ class PoincareBall(Gyrovectors):
             raise ValueError("X: expected points with X[..., 0] > 0, got one that is not")
         if saturated:
             warn_of_saturation(points.dtype, stacklevel=2)
-        return out.reshape(*points.shape[:-1], out.shape[1]).astype(points.dtype, copy=False)
+        return of_type(out.reshape(*points.shape[:-1], out.shape[1]), points.dtype)
 
     def random_points(
         self, n: int, dim: int, max_hyperbolic_radius: float = 2.0, seed: int | None = None

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import TypeVar
 
 from .._core import _kernels
+from ..collector import CollectorPaused
 from .tree import cycle_error, edge_endpoints
 
 __all__ = ["closure_of_dag", "tree_of_dag"]
 
 N = TypeVar("N", bound=Hashable)
+_AT_ONCE = 50_000
 
 
 def closure_of_dag(edges: Iterable[tuple[N, N]]) -> list[tuple[N, N]]:
@@ -40,7 +43,11 @@ def closure_of_dag(edges: Iterable[tuple[N, N]]) -> list[tuple[N, N]]:
     >>> closure_of_dag([("pet", "dog"), ("animal", "dog"), ("dog", "poodle")])
     [('pet', 'dog'), ('animal', 'dog'), ('pet', 'poodle'), ('animal', 'poodle'), ('dog', 'poodle')]
     """
-    parents, children = _relations(edges)
+    with CollectorPaused():
+        return _closure(*_relations(edges))
+
+
+def _closure(parents: Mapping[N, list[N]], children: Mapping[N, list[N]]) -> list[tuple[N, N]]:
     place = _topological(parents, children)
     waiting = {node: len(below) for node, below in children.items()}
     ancestors: dict[N, list[N]] = {}
@@ -87,9 +94,10 @@ def tree_of_dag(edges: Iterable[tuple[N, N]]) -> list[tuple[N, N]]:
     >>> tree_of_dag([("pet", "dog"), ("animal", "dog"), ("dog", "poodle")])
     [('pet', 'dog'), ('dog', 'poodle')]
     """
-    parents, children = _relations(edges)
-    _topological(parents, children)
-    return [(above[0], child) for child, above in parents.items()]
+    with CollectorPaused():
+        parents, children = _relations(edges)
+        _topological(parents, children)
+        return [(above[0], child) for child, above in parents.items()]
 
 
 def _relations(edges: Iterable[tuple[N, N]]) -> tuple[dict[N, list[N]], dict[N, list[N]]]:
@@ -97,12 +105,20 @@ def _relations(edges: Iterable[tuple[N, N]]) -> tuple[dict[N, list[N]], dict[N, 
     ends = edge_endpoints(edges, "parent", "child")
     parents: dict[N, list[N]] = {}
     children: dict[N, list[N]] = {}
-    for parent, child in dict.fromkeys(zip(ends[0::2], ends[1::2], strict=True)):
+    for parent, child in _each_once(zip(ends[0::2], ends[1::2], strict=True)):
         if parent == child:
             raise ValueError(f"node {child!r} is its own parent")
         parents.setdefault(child, []).append(parent)
         children.setdefault(parent, []).append(child)
     return parents, children
+
+
+def _each_once(pairs: Iterator[tuple[N, N]]) -> dict[tuple[N, N], None]:
+    """As keys, in order of appearance; in pieces, since no signal is let in before one is made."""
+    once: dict[tuple[N, N], None] = {}
+    while piece := dict.fromkeys(islice(pairs, _AT_ONCE)):
+        once.update(piece)
+    return once
 
 
 def _topological(parents: Mapping[N, list[N]], children: Mapping[N, list[N]]) -> dict[N, int]:

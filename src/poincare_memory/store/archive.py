@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..collector import CollectorPaused
 from ..embed.specs import embedder_spec
 from ..temporal.specs import policy_spec
 from .metadata import copy_metadata
@@ -99,7 +100,7 @@ def archive_of(store: Store, copied: bool) -> Archive:
     """
     config = config_of(store)
     columns = store.columns
-    with store.reading():
+    with CollectorPaused(), store.reading():
         rows = columns.live_rows().copy()
         fields = _all_fields(columns, rows)
         vectors = _Vectors(columns, rows, store.ball.sqrt_c)
@@ -111,7 +112,7 @@ def archive_of(store: Store, copied: bool) -> Archive:
 def texts_of(store: Store) -> dict[str, list[Any]]:
     """What `archive_of` gives but for the vectors: one list a field, in one consistent moment."""
     columns = store.columns
-    with store.reading():
+    with CollectorPaused(), store.reading():
         return _all_fields(columns, columns.live_rows())
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..collector import CollectorPaused
 from ..embed.embedding import check_embedder
 from ..embed.projection import BallProjector
 from ..embed.specs import embedder_from_spec
@@ -71,7 +72,8 @@ def store_of(
         Naming `where`, the record and the field, and what was expected there.
     """
     store = empty_store(archive.config, where, embedder=embedder, decay=decay, clock=clock, room=room)
-    fill(store, archive, where)
+    with CollectorPaused():
+        fill(store, archive, where)
     return store
 
 

@@ -76,11 +76,21 @@ def _head(archive: Archive, i: int) -> dict[str, Any]:
 
 
 def _indented(archive: Archive, indent: int) -> str:
-    records: list[dict[str, Any]] = []
+    """The text that ``json.dumps`` gives, of one record after the other: all their numbers at once take much memory."""
+    records: list[str] = []
+    inner = "\n" + " " * (2 * indent)
     for points, embeddings in archive.vectors:
         for i, (point, embedding) in enumerate(zip(points, embeddings, strict=True), len(records)):
-            records.append({**_head(archive, i), "point": point.tolist(), "embedding": embedding.tolist()})
-    return json.dumps({"config": archive.config, "records": records}, indent=indent, allow_nan=False)
+            record = {**_head(archive, i), "point": point.tolist(), "embedding": embedding.tolist()}
+            text = json.dumps(record, indent=indent, allow_nan=False)  # texts in it have no line breaks
+            records.append(text.replace("\n", inner))
+    config, _, _ = json.dumps(
+        {"config": archive.config, "records": []}, indent=indent, allow_nan=False
+    ).rpartition("[")
+    if not records:
+        return f"{config}[]\n}}"
+    outer = "\n" + " " * indent
+    return f"{config}[{inner}{f',{inner}'.join(records)}{outer}]\n}}"
 
 
 def from_json(

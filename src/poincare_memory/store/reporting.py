@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..collector import CollectorPaused
 from ..temporal.instants import iso, to_micros
 from ..temporal.specs import policy_spec
 from .state import Store
@@ -59,6 +60,11 @@ def stats(store: Store, at_time: datetime | None = None) -> dict[str, Any]:
 def table(store: Store, at_time: datetime | None = None) -> list[dict[str, Any]]:
     """One dict a memory; see `Memory.table`."""
     now = moment_of(store, at_time)
+    with CollectorPaused():
+        return _table(store, now)
+
+
+def _table(store: Store, now: int) -> list[dict[str, Any]]:
     columns = store.columns
     with store.reading():
         rows = columns.live_rows().copy()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..collector import CollectorPaused
 from ..geometry.numerics import FloatArray
 from ..temporal.instants import MISSING
 from .layout import disk_coordinates
@@ -83,6 +84,11 @@ def to_dict(memory: Memory, at_time: datetime | None = None, layout: str = "auto
     (2, [{'source': 'drinks', 'target': 'tea'}])
     """
     snapshot = take_snapshot(memory, at_time, layout)
+    with CollectorPaused():
+        return _plain(snapshot)
+
+
+def _plain(snapshot: Snapshot) -> dict[str, Any]:
     table = columns(snapshot) | {"meta": copy.deepcopy(snapshot.metas)}
     rows = zip(*table.values(), strict=True)
     return {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..collector import CollectorPaused
 from ..geometry.numerics import FloatArray
 from ..store.weights import TimeColumns
 from ..temporal.instants import to_micros
@@ -64,7 +65,7 @@ def take_snapshot(memory: Memory, at_time: datetime | None = None, layout: str =
         raise ValueError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}, got {layout!r}")
     store = memory._store
     now = store.now() if at_time is None else to_micros(at_time, "at_time")
-    with store.reading():
+    with CollectorPaused(), store.reading():
         columns = store.columns
         rows = columns.live_rows()
         places = rows.tolist()

@@ -58,14 +58,29 @@ def needs_recovery(error: sqlite3.OperationalError) -> bool:
     return "readonly" in str(error)
 
 
-@contextlib.contextmanager
-def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
-    """One consistent state for all reads inside."""
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        connection.execute("ROLLBACK")
+class snapshot:
+    """One consistent state for all reads inside.
+
+    Not a generator: one that Ctrl-C keeps from being entered or left would end later, in the middle of other work.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._end()  # of a snapshot that Ctrl-C kept from being left
+        try:
+            self._connection.execute("BEGIN")
+        except BaseException:
+            self._end()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
 
 
 def parts(connection: sqlite3.Connection) -> set[str]:

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from .rows import (
     digests_of,
     text_digests,
 )
+
+AT_ONCE: Final = 8192  # rows that are given to SQLite: it lets no signal in before it is done
 
 
 def create(connection: sqlite3.Connection, config: dict[str, Any]) -> None:
@@ -141,7 +143,10 @@ def put(connection: sqlite3.Connection, verb: str, columns: Mapping[str, Sequenc
     said = {name: values for name, values in columns.items() if says_something(values)}
     if not said:  # no rows
         return
-    connection.executemany(_insertion(verb, tuple(said)), zip(*said.values(), strict=True))
+    command = _insertion(verb, tuple(said))
+    for start in range(0, len(next(iter(said.values()))), AT_ONCE):
+        piece = slice(start, start + AT_ONCE)
+        connection.executemany(command, zip(*(values[piece] for values in said.values()), strict=True))
 
 
 def meta_text(meta: dict[str, Any] | None) -> str:
