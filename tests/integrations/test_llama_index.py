@@ -262,6 +262,9 @@ def test_an_index_of_llama_index(tmp_path: Path) -> None:
     plain = [TextNode(id_=id, text=text) for id, text in TEXTS.items()]
     index = VectorStoreIndex(plain, storage_context=context, embed_model=embed)
     assert len(index.as_retriever(similarity_top_k=3).retrieve("tea")) == 3
+    for mode in (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE):  # comes without a vector
+        words = index.as_retriever(similarity_top_k=1, vector_store_query_mode=mode)
+        assert [hit.node.node_id for hit in words.retrieve("filing")] == ["tax"]
     store.persist(str(tmp_path / "m.db"))
     again = PoincareVectorStore.from_persist_path(str(tmp_path / "m.db"))
     assert [node.text for node in again.get_nodes()] == list(TEXTS.values())  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from ..store.memory import Memory
 from .given_vectors import GivenVectors, search_by_vector
 from .llama_index_block import PoincareMemoryBlock
 from .llama_index_nodes import dim_of, is_node, item_of, node_of, parents_first, without_equal_texts
-from .llama_index_queries import filter_of, mode_options, passing
+from .llama_index_queries import filter_of, is_of_words_alone, mode_options, passing
 
 try:
     from llama_index.core.bridge.pydantic import PrivateAttr
@@ -290,8 +290,11 @@ class PoincareVectorStore(BasePydanticVectorStore):
             **mode_options(query, self._memory),
             **kwargs,
         }
-        if query.query_embedding is not None and isinstance(self._memory.embedder, GivenVectors):
-            return search_by_vector(self._memory, query.query_embedding, query.query_str, **options)
+        vector = query.query_embedding
+        if vector is None and is_of_words_alone(query):  # for which LlamaIndex embeds nothing
+            vector = [0.0] * self._memory.dim
+        if vector is not None and isinstance(self._memory.embedder, GivenVectors):
+            return search_by_vector(self._memory, vector, query.query_str, **options)
         if not query.query_str:
             if query.query_embedding is None:
                 raise ValueError("query: expected query_embedding or query_str")

@@ -30,6 +30,12 @@ _WORDS_ALONE: Final = 1000.0  # a weight of words beside which distances are not
 _USUAL_WORDS: Final = 0.3
 
 
+def is_of_words_alone(query: VectorStoreQuery) -> bool:
+    """Whether directions do not matter, and need not be known."""
+    words = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
+    return query.mode in words and bool((query.query_str or "").strip())
+
+
 def mode_options(query: VectorStoreQuery, memory: Memory) -> dict[str, Any]:
     mode = query.mode
     if mode == VectorStoreQueryMode.DEFAULT:
