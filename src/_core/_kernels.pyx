@@ -2,6 +2,8 @@
 # cython: embedsignature=True
 # Stateless array work. The loops live in C++ (one header and source a kernel family, on raw pointers); this
 # file only turns typed memoryviews into pointers with the GIL released. One .pxi a family.
+from cpython.buffer cimport PyBUF_CONTIG, PyBUF_CONTIG_RO, PyBUF_FORMAT, PyBUF_SIMPLE
+from cpython.buffer cimport Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.math cimport INFINITY
 from libc.stddef cimport size_t
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -28,6 +30,7 @@ include "cone_members.pxi"
 include "hashing.pxi"
 include "decimal.pxi"
 include "records.pxi"
+include "new_row.pxi"
 include "training.pxi"
 include "cone_training.pxi"
 include "closure.pxi"

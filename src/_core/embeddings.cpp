@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "rows.hpp"
@@ -102,5 +104,29 @@ void unfold_embeddings(const MixtureColumns& columns, const std::int32_t* rows, 
         }
     });
 }
+
+template <typename T>
+std::size_t first_not_finite(const T* numbers, std::size_t n) {
+    using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr T kInfinite = std::numeric_limits<T>::infinity();
+    Bits exponent;  // all ones where a number has no end or is none
+    std::memcpy(&exponent, &kInfinite, sizeof(T));
+    for (std::size_t begin = 0; begin < n; begin += kBlock) {
+        const std::size_t end = std::min(n, begin + kBlock);
+        Bits found = 0;
+        for (std::size_t i = begin; i < end; ++i) {
+            Bits bits;
+            std::memcpy(&bits, numbers + i, sizeof(T));
+            found |= (bits & exponent) == exponent;
+        }
+        if (!found) continue;
+        for (std::size_t i = begin; i < end; ++i)
+            if (!std::isfinite(numbers[i])) return i;
+    }
+    return n;
+}
+
+template std::size_t first_not_finite(const float*, std::size_t);
+template std::size_t first_not_finite(const double*, std::size_t);
 
 }  // namespace poincare

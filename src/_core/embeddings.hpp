@@ -31,4 +31,8 @@ std::size_t fold_embeddings(const MixtureColumns& columns, const float* embeddin
 void unfold_embeddings(const MixtureColumns& columns, const std::int32_t* rows, std::size_t n, float* out,
                        int threads);
 
+// The first of n numbers that is NaN or infinite; n where none is.
+template <typename T>
+std::size_t first_not_finite(const T* numbers, std::size_t n);
+
 }  // namespace poincare

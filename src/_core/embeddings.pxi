@@ -9,6 +9,8 @@ cdef extern from "embeddings.hpp" namespace "poincare" nogil:
         const MixtureColumns&, const float*, const int32_t*, size_t, uint8_t*, int) except +
     void c_unfold_embeddings "poincare::unfold_embeddings"(
         const MixtureColumns&, const int32_t*, size_t, float*, int) except +
+    size_t c_first_not_finite_f32 "poincare::first_not_finite<float>"(const float*, size_t)
+    size_t c_first_not_finite_f64 "poincare::first_not_finite<double>"(const double*, size_t)
 
 
 cdef MixtureColumns _mixture(const double[:, ::1] direction, const int32_t[::1] parent, double[::1] own,
@@ -52,3 +54,27 @@ def unfold_embeddings(const double[:, ::1] direction not None, const int32_t[::1
     cdef MixtureColumns columns = _mixture(direction, parent, own, above)
     with nogil:
         c_unfold_embeddings(columns, &rows[0], n, &out[0, 0], threads)
+
+
+def first_not_finite(numbers):
+    """Place, counted through all rows, of the first number that is NaN or infinite; -1 where none is.
+
+    `numbers` is a C-contiguous array of float32 or float64. Looked at as a buffer: telling types of memoryviews apart
+    takes longer than looking at a thousand numbers.
+    """
+    cdef Py_buffer buffer
+    cdef size_t n, found
+    PyObject_GetBuffer(numbers, &buffer, PyBUF_CONTIG_RO | PyBUF_FORMAT)
+    try:
+        n = <size_t>(buffer.len // buffer.itemsize)
+        if buffer.format[0] == b"f":
+            with nogil:
+                found = c_first_not_finite_f32(<const float*>buffer.buf, n)
+        elif buffer.format[0] == b"d":
+            with nogil:
+                found = c_first_not_finite_f64(<const double*>buffer.buf, n)
+        else:
+            raise TypeError(f"numbers: expected float32 or float64, got {numbers.dtype}")
+    finally:
+        PyBuffer_Release(&buffer)
+    return -1 if found == n else found

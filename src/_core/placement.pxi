@@ -27,6 +27,13 @@ ctypedef fused placed_float:
     double
 
 
+cdef PlacementRule _placement_rule(tuple given) except *:
+    """From (base_depth, depth_step, inherit, sqrt_c, cone_constrained, cone_k)."""
+    cdef PlacementRule rule
+    rule.base_depth, rule.depth_step, rule.inherit, rule.sqrt_c, rule.cone_constrained, rule.cone_k = given
+    return rule
+
+
 def place_rows(const placed_float[:, ::1] embedding, double[:, ::1] direction, double[::1] radius,
                int32_t[::1] level, const int32_t[::1] parent, uint8_t[::1] directed,
                const int32_t[::1] rows, double base_depth, double depth_step, double inherit, double sqrt_c,

@@ -1,5 +1,4 @@
 # Records of a file, as SQLite's Python module hands them over: tuples of None, int, float, str and bytes.
-from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from cpython.ref cimport PyObject
 from libc.string cimport memcpy as _memcpy
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
+import weakref
+from collections import deque
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -15,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from poincare_memory import HashingEmbedder, Memory
-from poincare_memory.store import editing
 from poincare_memory.store.arrays import SCALARS
+from poincare_memory.store.columns import Columns
+from store.snapshots import everything
 
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
@@ -125,21 +128,94 @@ def test_ids_of_its_own_are_twelve_hex_digits_and_new() -> None:
     assert len(ids) == 50 and all(len(id) == 12 and int(id, 16) >= 0 for id in ids)
 
 
+class Breaking:
+    """A writer of rows after which, or before which, an error is raised."""
+
+    def __init__(self, columns: Columns, error: type[BaseException], writes: bool) -> None:
+        self.inner, self.error, self.writes = columns._writer, error, writes
+
+    def append(self, *given: Any) -> int:
+        if self.writes:
+            self.inner.append(*given)
+        raise self.error
+
+
+@pytest.mark.parametrize("writes", [False, True])
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
-def test_what_fails_half_way_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+def test_what_fails_half_way_leaves_nothing_in_a_transaction(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException], writes: bool
 ) -> None:
     mem = memory()
     root = mem.add("a root", id="root")
-
-    def fails(*_: Any) -> None:
-        raise error
-
+    columns = mem._store.columns
     with monkeypatch.context() as patched:
-        patched.setattr(editing, "place", fails)
-        with pytest.raises(error):
+        patched.setattr(columns, "_writer", Breaking(columns, error, writes))
+        with mem.transaction(), pytest.raises(error):
             mem.add("a child", parent=root, id="child")
     assert mem.ids == ["root"] and mem.children("root") == []
     assert mem.add("a child", parent=root, id="child") == "child"
     assert mem.children("root") == ["child"]
     assert [hit.id for hit in mem.search("a child", k=1)] == ["child"]
+
+
+class Unwilling(deque[Any]):
+    """The last thing of a store that is asked for memory where a row is written, and gets none."""
+
+    def append(self, value: Any) -> None:
+        raise MemoryError
+
+
+@pytest.mark.parametrize("reused", [False, True])
+def test_memory_that_runs_out_in_the_midst_of_a_row_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, reused: bool
+) -> None:
+    mem = memory()
+    root = mem.add("a root", id="root")
+    mem.add("another", parent=root, id="other")
+    if reused:
+        mem.remove("other")
+    columns = mem._store.columns
+    before = everything(mem)
+    with monkeypatch.context() as patched:
+        patched.setattr(columns, "_journal", Unwilling())
+        with pytest.raises(MemoryError):
+            mem.add("a child", parent=root, id="child")
+    assert everything(mem) == before
+    assert mem.add("a child", parent=root, id="child") == "child"
+    assert mem.children("root") == (["child"] if reused else ["other", "child"])
+    twin = memory()
+    twin.add("a root", id="root")
+    if not reused:
+        twin.add("another", parent="root", id="other")
+    twin.add("a child", parent="root", id="child")
+    assert mem.point("child").tolist() == twin.point("child").tolist()
+
+
+def test_rows_are_written_where_there_is_room_for_them() -> None:
+    columns = Columns(dim=4)
+    rule = (1.0, 0.5, 0.25, 1.0, False, 0.1)
+
+    def add(embedding: Any, room: int = 1) -> None:
+        columns.reserve(room, np.dtype(np.float32))
+        columns._grow_live(room)
+        columns._writer.append(columns, "a", "a", None, -1, 0, 0, 0, 0, False, embedding, rule)
+
+    with pytest.raises(ValueError, match="radius: no room for row 0"):
+        columns._writer.append(
+            columns, "a", "a", None, -1, 0, 0, 0, 0, False, np.ones((1, 4), np.float32), rule
+        )
+    for shape in ((1, 3), (2, 4), (4,)):
+        with pytest.raises(ValueError, match="expected shape"):
+            add(np.ones(shape, np.float32))
+    with pytest.raises(ValueError, match="expected float32, as all others are"):
+        add(np.ones((1, 4)))
+    assert columns.n == 0 and not columns.row_of and columns.ids == []
+
+
+def test_a_store_lets_go_of_arrays_that_were_replaced() -> None:
+    mem = memory()
+    mem.add("a note", id="note")
+    for change in (mem.compact, lambda: [mem.add(f"note {i}") for i in range(40)]):
+        old = weakref.ref(mem._store.columns.direction)
+        change()
+        assert old() is None

@@ -128,6 +128,26 @@ def place_rows(
     threads: int = 0,
     learnt: npt.NDArray[np.uint8] | None = None,
 ) -> None: ...
+def first_not_finite(numbers: npt.NDArray[Any]) -> int: ...
+
+class RowWriter:
+    def forget(self) -> None: ...
+    def append(
+        self,
+        columns: Any,
+        id: str,
+        text: str,
+        meta: dict[str, Any] | None,
+        parent: int,
+        t: int,
+        valid_from: int,
+        valid_until: int,
+        recorded_at: int,
+        pinned: bool,
+        embedding: npt.NDArray[Any],
+        rule: tuple[float, float, float, float, bool, float],
+    ) -> int: ...
+
 def fold_embeddings(
     embedding: npt.NDArray[np.float32],
     direction: _Float64Array,

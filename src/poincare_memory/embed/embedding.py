@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .._core import _kernels
 from ..arguments import integer
 from .protocol import Embedder, FloatArray
 
-__all__ = ["as_embeddings", "check_embedder", "embed_texts", "text_list"]
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
-_CHECKED_AT_ONCE = 1 << 16  # numbers
+__all__ = ["as_embeddings", "check_embedder", "embed_texts", "text_list"]
 
 
 def text_list(texts: Iterable[str]) -> list[str]:
@@ -111,19 +112,19 @@ def as_embeddings(returned: Any, n: int, dim: int, source: str) -> FloatArray:
 
 
 def _check_finite(array: FloatArray, source: str) -> None:
-    # Block by block: a mask of the whole would be new memory, which costs more than looking at it.
-    block = max(1, _CHECKED_AT_ONCE // array.shape[1])
-    for start in range(0, len(array), block):
-        finite = np.isfinite(array[start : start + block])
-        if not finite.all():
-            row, column = np.argwhere(~finite)[0]
-            raise ValueError(
-                f"{source} returned {array[start + row, column]} at place {column} of the embedding of "
-                f"text {start + row}; expected finite numbers"
-            )
+    place = _kernels.first_not_finite(array)
+    if place < 0:
+        return
+    row, column = divmod(place, array.shape[1])
+    raise ValueError(
+        f"{source} returned {array[row, column]} at place {column} of the embedding of text {row}; "
+        "expected finite numbers"
+    )
 
 
 def _numbers(returned: Any, n: int, dim: int, source: str) -> FloatArray:
+    if type(returned) is np.ndarray and (returned.dtype is _SINGLE or returned.dtype is _DOUBLE):
+        return returned.copy()
     try:
         array = np.asarray(_on_host(returned))
         if array.dtype.kind not in "fiubO":

@@ -33,6 +33,7 @@ from .undo import LINKS
 if TYPE_CHECKING:
     from .changes import ClosedFile
     from .livefile import LiveFile
+    from .placement import Rule
     from .room import Room
 
 JOURNAL_LENGTH = 1024
@@ -65,7 +66,7 @@ class Columns(TreeLinks):
         self.metas: list[dict[str, Any] | None] = []
         self.row_of = RowOf()
         self._next_order = 0
-        self._journal: deque[tuple[int, Rows]] = deque(maxlen=JOURNAL_LENGTH)
+        self._journal: deque[tuple[int, Rows | int]] = deque(maxlen=JOURNAL_LENGTH)
         self._emptied_at = 0  # structure_version at which the last memory went
         self._dense = True  # row numbers are the order of insertion
         self._live = np.arange(0, dtype=np.int32)
@@ -127,38 +128,41 @@ class Columns(TreeLinks):
             self._take_back_new(rows, used, n, free, reused[::-1])
             raise
 
-    def append(self, id: str, text: str, meta: dict[str, Any] | None) -> Rows:
-        """The row of one new memory, blank but for these; after `reserve`."""
-        used, n, free = self.high_water, self.n, len(self._free_rows)
-        steps = 0 if self.undo is None else self.undo.length
-        row = self._free_rows[-1] if free else used
-        rows = np.array((row,), np.int32)
+    def append(
+        self,
+        id: str,
+        text: str,
+        meta: dict[str, Any] | None,
+        above: int,
+        t: int,
+        valid_from: int,
+        valid_until: int,
+        recorded_at: int,
+        pinned: bool,
+        embeddings: NDArray[Any],
+        rule: Rule,
+    ) -> None:
+        """One new memory below a row (-1: a root), in its place, with its embedding, (1, dim): whole or not at all."""
+        self.reserve(1, embeddings.dtype)
+        if self._written is not None and not len(self._written):
+            self.start_embeddings(embeddings.dtype)
+        if self._live_count is not None and self.n == len(self._live):
+            self._grow_live(self.n + 1)
+        add, undo = self._writer.append, self.undo
+        if undo is None:
+            add(
+                self, id, text, meta, above, t, valid_from, valid_until, recorded_at, pinned, embeddings, rule
+            )
+            return
+        steps = undo.length
         try:
-            if free:
-                self._free_rows.pop()
-                self.ids[row], self.texts[row], self.metas[row] = id, text, meta
-            else:
-                self.ids.append(id)
-                self.texts.append(text)
-                self.metas.append(meta)
-                self.high_water += 1
-            self.order[row] = self.attached[row] = self._next_order
-            self._next_order += 1
-            self._append_live(rows)
-            self.n += 1
-            self._changed_structure(rows)
-            if self.undo is not None:
-                self.undo.allocated(rows)
-            self.row_of[id] = row
-            return rows
-        except BaseException:  # a KeyboardInterrupt: nobody knows of this row yet
-            if self.undo is not None and self.undo.length > steps:
-                raise  # but the log
-            if self.row_of.get(id) == row:
-                del self.row_of[id]
-            if free:
-                self.ids[row] = self.texts[row] = self.metas[row] = None
-            self._take_back_new(rows, used, n, free, [row] if free else [])
+            row = add(
+                self, id, text, meta, above, t, valid_from, valid_until, recorded_at, pinned, embeddings, rule
+            )
+            undo.allocated(np.array((row,), np.int32))
+        except BaseException:  # a KeyboardInterrupt before the log knew
+            if undo.length == steps and id in self.row_of:
+                self.discard(np.array((self.row_of[id],), np.int32))
             raise
 
     def _take_back_new(self, rows: Rows, used: int, n: int, free: int, reused: list[int]) -> None:
@@ -212,14 +216,17 @@ class Columns(TreeLinks):
             return
         end = self.n + len(rows)
         if end > len(self._live):
-            grown = np.empty(max(end, self.capacity), np.int32)
-            grown[: self.n] = self._live[: self.n]
-            self._live = grown
+            self._grow_live(end)
         if len(rows) == 1:  # a scalar store is several times cheaper
             self._live[self.n] = rows[0]
         else:
             self._live[self.n : end] = rows
         self._live_count = end
+
+    def _grow_live(self, needed: int) -> None:
+        grown = np.empty(max(needed, self.capacity), np.int32)
+        grown[: self.n] = self._live[: self.n]
+        self._live = grown
 
     def free(self, rows: Rows) -> None:
         """Forget a memory and, in `rows` after it, everything below it."""
@@ -372,7 +379,7 @@ class Columns(TreeLinks):
             return None
         if missed > len(self._journal):
             return np.flatnonzero(self.changed_at[: self.high_water] > since).astype(np.int32)
-        recent = [rows for version, rows in islice(reversed(self._journal), missed)]
+        recent = [np.atleast_1d(rows) for version, rows in islice(reversed(self._journal), missed)]
         return np.unique(np.concatenate(recent)).astype(np.int32)
 
     def before(self, rows: Rows, *names: str) -> None:
@@ -491,12 +498,14 @@ class Columns(TreeLinks):
         state = {
             k: v
             for k, v in self.__dict__.items()
-            if k not in ("lock", "undo", "file", "_records", "_meta_guard", "_filtered", "_journal")
+            if k
+            not in ("lock", "undo", "file", "_records", "_meta_guard", "_filtered", "_journal", "_writer")
         }
         used = self.high_water
         for name in SCALARS:
             state[name] = state[name][: max(used, LEAST_CAPACITY)].copy()
         state |= self._packed_vectors(np.arange(used, dtype=np.int32), len(state["order"]))
+        del state["_writer"]
         state["_held"] = dict(self._held)
         for name in ("ids", "texts", "metas", "_free_rows"):
             state[name] = list(state[name])
@@ -512,6 +521,7 @@ class Columns(TreeLinks):
         self._live_count = self.n
         self._journal = deque(maxlen=JOURNAL_LENGTH)
         self._records = HeldRecords()
+        self._writer = _kernels.RowWriter()
         self._meta_guard = threading.Lock()
         self._filtered = None
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..progress import Progress, checked_progress, metered
-from ..temporal.instants import LATEST, MISSING, optional_micros, to_micros
+from ..temporal.instants import MISSING, optional_micros, to_micros
 from .arrays import checked_reference
 from .columns import Columns, check_window
 from .gathering import (
@@ -30,7 +30,7 @@ from .gathering import (
     unknown_parent,
 )
 from .metadata import copy_metadata
-from .placement import place
+from .placement import place, rule_of
 from .state import Store, truth
 from .undo import PLACE
 
@@ -68,29 +68,38 @@ def add(
 ) -> str:
     """Store one memory; see `Memory.add`."""
     store.look()
-    known = store.columns.row_of
-    batch = Batch()
-    batch.texts.append(checked_text(text))
+    columns = store.columns
+    text = checked_text(text)
     if id is not None:
         id = checked_id(id)
-        if id in known:
+        if id in columns.row_of:
             raise duplicate_id(id)
-    batch.ids.append(id)
-    if parent is not None and checked_reference(parent, "parent") not in known:
+    if parent is not None and checked_reference(parent, "parent") not in columns.row_of:
         raise unknown_parent(parent)
-    batch.parents.append(parent)
-    batch.metas.append(None if meta is None else copy_metadata(meta))
+    contents = None if meta is None else copy_metadata(meta)
     start, end = optional_micros(valid_from, "valid_from"), optional_micros(valid_until, "valid_until")
     check_window(start, end, "memory")
-    batch.valid_from, batch.valid_until = start, end
-    batch.pinned = pin if pin is False else truth("pin", pin)
-    batch.t = MISSING if t is None else to_micros(t, "t")
-    batch.recorded_at = store.now()
-    if t is None:
-        batch.t = batch.recorded_at
-    embeddings = store.embed(batch.texts)
-    with store.columns.changing():
-        return _commit_alone(store, batch, embeddings)
+    pinned = pin if pin is False else truth("pin", pin)
+    happened = None if t is None else to_micros(t, "t")
+    recorded_at = store.now()
+    if happened is None:
+        happened = recorded_at
+    embeddings = store.embed([text])
+    with columns.changing():
+        known = columns.row_of
+        if id is None:
+            id = _new_id(known)
+        elif id in known:
+            raise duplicate_id(id)
+        above = -1
+        if parent is not None:
+            above = known.get(parent, -1)
+            if above < 0:
+                raise unknown_parent(parent)
+        columns.append(
+            id, text, contents, above, happened, start, end, recorded_at, pinned, embeddings, rule_of(store)
+        )
+    return id
 
 
 def add_many(store: Store, items: Iterable[Mapping[str, Any]], progress: Progress = None) -> list[str]:
@@ -147,36 +156,6 @@ def _commit_inside(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list
             columns.discard(rows)
         raise
     return ids
-
-
-def _commit_alone(store: Store, batch: Batch, embeddings: NDArray[Any]) -> str:
-    """`_commit_inside` of one memory: lists and arrays of one would be most of the time."""
-    columns, id, parent = store.columns, batch.ids[0], batch.parents[0]
-    known = columns.row_of
-    if id is None:
-        id = _new_id(known)
-    elif id in known:
-        raise duplicate_id(id)
-    above = -1 if parent is None else known.get(parent, -1)
-    if parent is not None and above < 0:
-        raise unknown_parent(parent)
-    columns.reserve(1, embeddings.dtype)
-    try:
-        rows = columns.append(id, batch.texts[0], batch.metas[0])
-        row = rows.item()
-        columns.t[row] = columns.aged_from[row] = batch.t
-        columns.recorded_at[row] = batch.recorded_at
-        columns.valid_from[row], columns.valid_until[row] = batch.valid_from, batch.valid_until
-        if batch.pinned:
-            columns.pinned[row], columns.aged_from[row] = 1, LATEST
-        if above >= 0:
-            columns.attach_new(row, above)
-        place(store, rows, embeddings)
-    except BaseException:  # a KeyboardInterrupt too
-        if columns.undo is None and id in known:
-            columns.discard(_one(known[id]))
-        raise
-    return id
 
 
 def _new_id(known: Mapping[str, int]) -> str:

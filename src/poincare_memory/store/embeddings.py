@@ -38,6 +38,7 @@ class Embeddings(Arrays):
 
     def __init__(self, dim: int, room: Room | None = None) -> None:
         super().__init__(dim, room)
+        self._writer = _kernels.RowWriter()
         self._forget_embeddings(np.float32)
 
     def _forget_embeddings(self, dtype: Any) -> None:
@@ -106,6 +107,7 @@ class Embeddings(Arrays):
         room, made = self.room.packed(matrices, rows, capacity)
         return {
             "room": room,
+            "_writer": _kernels.RowWriter(),  # the old one holds the old arrays
             "direction": made["direction"],
             "_written": made.get("embedding", self._written),
         }

@@ -18,6 +18,21 @@ if TYPE_CHECKING:
     from .state import Store
 
 
+Rule = tuple[float, float, float, float, bool, float]
+
+
+def rule_of(store: Store) -> Rule:
+    """What says where memories go, as the kernels take it."""
+    return (
+        store.base_depth,
+        store.depth_step,
+        store.inherit,
+        store.ball.sqrt_c,
+        store.cone_constrained,
+        store.cone_k,
+    )
+
+
 def place(store: Store, rows: Rows, embeddings: NDArray[Any] | None = None, threads: int = 0) -> None:
     """Set level, radius and direction of rows, a parent before its children; under the write lock.
 
@@ -45,12 +60,7 @@ def place(store: Store, rows: Rows, embeddings: NDArray[Any] | None = None, thre
         columns.parent,
         columns.directed,
         rows,
-        store.base_depth,
-        store.depth_step,
-        store.inherit,
-        store.ball.sqrt_c,
-        store.cone_constrained,
-        store.cone_k,
+        *rule_of(store),
         threads,
         columns.learnt,
     )

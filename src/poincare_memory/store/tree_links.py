@@ -39,18 +39,6 @@ class TreeLinks(Embeddings):
             self.undo.keep_links([*rows.tolist(), *parents.tolist(), *elder.tolist()])
         _kernels.attach_rows(rows, parents, *self._links())
 
-    def attach_new(self, row: int, parent: int) -> None:
-        """Make a blank row the last child of its parent, which is there."""
-        elder = self.last_child.item(parent)
-        if self.undo is not None:
-            self.undo.keep_links((row, parent, elder))
-        self.parent[row], self.prev_sibling[row] = parent, elder
-        if elder < 0:
-            self.first_child[parent] = row
-        else:
-            self.next_sibling[elder] = row
-        self.last_child[parent] = row
-
     def detach(self, row: int) -> None:
         """Cut a row (with its subtree) from its parent."""
         if self.undo is not None:
