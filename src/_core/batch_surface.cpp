@@ -1,5 +1,6 @@
 #include "batch_surface.hpp"
 
+#include <memory>
 #include <mutex>
 
 #include "threads.hpp"
@@ -14,7 +15,7 @@ constexpr std::size_t kGrain = 1 << 14;  // candidates a thread at least
 
 // What a score adds up from but for its distance.
 struct Terms {
-    std::vector<double> of;  // each candidate
+    std::unique_ptr<double[]> of;  // each candidate
     double top = -2 * kLargestTerm;
     double largest = 0;  // of any single term
     bool narrow = true;  // enough for float32
@@ -23,7 +24,7 @@ struct Terms {
 Terms terms_of(const ScanColumns& columns, const Scorer& scorer, const ScanScoring& scoring, double R,
                std::size_t count, int threads) {
     Terms terms;
-    terms.of.resize(count);
+    terms.of.reset(new double[count]);  // not filled: threads touch the pages of their own candidates first
     std::mutex guard;
     parallel_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
         double top = -2 * kLargestTerm, largest = 0;
@@ -59,8 +60,8 @@ bool prepare(Surface& surface, const ScanColumns& columns, const Scorer& scorer,
     surface.slack = std::min(1.0, 1e-5 + 1e-15 * scoring.sqrt_c * terms.largest);
     surface.top = terms.top;
     surface.half = half;
-    for (std::vector<float>* column : {&surface.near, &surface.nearest, &surface.slope, &surface.factor})
-        column->resize(count);
+    for (auto* column : {&surface.near, &surface.nearest, &surface.slope, &surface.factor})
+        column->reset(new float[count]);
     parallel_ranges(count, in_use, [&](std::size_t begin, std::size_t end) {
         double known = -1, gap = 0, across = 0;
         for (std::size_t i = begin; i < end; ++i) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <vector>
+#include <memory>
 
 #include "scorer.hpp"
 
@@ -21,11 +21,11 @@ constexpr double kLeastBound = 1e-30;  // float32 holds bounds as small as this 
 struct Surface {
     double half = 0;  // √c/2
     double top = 0;
-    double slack = 0;            // of a bound that stands for a score: it may be off by this share
-    std::vector<float> near;     // q = near − slope · product, at least, of a product off by its error
-    std::vector<float> nearest;  // and of one that is never too small
-    std::vector<float> slope;
-    std::vector<float> factor;
+    double slack = 0;                  // of a bound that stands for a score: it may be off by this share
+    std::unique_ptr<float[]> near;     // q = near − slope · product, at least, of a product off by its error
+    std::unique_ptr<float[]> nearest;  // and of one that is never too small
+    std::unique_ptr<float[]> slope;
+    std::unique_ptr<float[]> factor;
 
     // The bound that stands for a score, rounded down.
     float standing_for(double score) const {
