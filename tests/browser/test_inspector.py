@@ -10,6 +10,7 @@ import pytest
 
 from poincare_memory import Ebbinghaus, HalfLife, Memory, NoDecay, Product, ValidityWindow
 from poincare_memory.demo import build_demo_memory
+from poincare_memory.temporal import policies
 
 from .conftest import NOW, Page
 
@@ -175,6 +176,11 @@ POLICIES = [
     ValidityWindow(0.01),
     Product(HalfLife(30), Product(ValidityWindow(), Ebbinghaus(100, 1.5))),
 ]
+
+
+def test_every_policy_of_ours_is_among_them() -> None:
+    ours = {kind for kind in vars(policies).values() if hasattr(kind, "weight") and isinstance(kind, type)}
+    assert ours - {policies.DecayPolicy} == set(map(type, POLICIES))
 
 
 @pytest.mark.parametrize("policy", [POLICIES[-1]], ids=repr)  # the next test takes the numbers of them all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +57,13 @@ def test_results_are_taken_as_they_are(memory: Memory) -> None:
 
 def test_without_a_query_there_is_none(memory: Memory) -> None:
     assert query_in(memory.inspect()) is None
+
+
+def test_a_prompt_tells_how_long_a_page_is(memory: Memory, tmp_path: Path) -> None:
+    page = memory.inspect(tmp_path / "page.html")
+    assert repr(page) == f"<inspector page, {len(page):,} characters>"
+    assert isinstance(page, str) and (tmp_path / "page.html").read_text(encoding="utf-8") == page
+    assert repr(page[:3]) == "'<!d'"  # what is made of it is any text
 
 
 def test_neither_text_nor_results(memory: Memory) -> None:

@@ -14,6 +14,15 @@ MOST_IN_NOTEBOOKS = 500  # memories
 FRAME_STYLE = "width:100%;height:620px;border:1px solid #ddd;border-radius:8px"
 
 
+class Page(str):
+    """HTML text of which a prompt or a notebook says how long it is, instead of showing all of it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<inspector page, {len(self):,} characters>"
+
+
 def inspect(
     memory: Memory,
     path: str | os.PathLike[str] | None,
@@ -23,7 +32,7 @@ def inspect(
     """HTML text; written to `path` where given, and shown where asked; see `Memory.inspect`."""
     from ..viz.html import render_html
 
-    page: str = render_html(memory, **options)
+    page = Page(render_html(memory, **options))
     if path is not None:
         from .atomic import write_text
 

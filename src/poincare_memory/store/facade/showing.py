@@ -242,7 +242,7 @@ class Showing(Facade):
         Returns
         -------
         str
-            The HTML.
+            The HTML. Its ``repr`` says how long it is: a notebook whose cell ends in this call does not keep the page.
 
         Examples
         --------
