@@ -350,8 +350,8 @@ def test_a_forked_child_has_connections_of_its_own(url: str) -> None:
             code = 1
             try:
                 mem.add("coffee", id="coffee")
-                mem.close()
                 code = 0 if mem.ids == ["tea", "coffee"] else 2
+                mem.close()
             finally:
                 os._exit(code)
         _, status = os.waitpid(child, 0)

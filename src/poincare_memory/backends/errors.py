@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["BackendError", "TryAgainError"]
+from typing import NoReturn
+
+from ..store.errors import StoreClosedError
+
+__all__ = ["BackendError", "Closed", "TryAgainError"]
 
 
 class BackendError(OSError):
@@ -11,3 +15,21 @@ class BackendError(OSError):
 
 class TryAgainError(Exception):
     """Another writer was in the way; the same work may succeed now."""
+
+
+class Closed:
+    """In the place of an engine that was closed: whatever is asked of it is an error."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def close(self) -> None:
+        """Closing twice is no error."""
+
+    def __getattr__(self, asked: str) -> NoReturn:
+        if asked.startswith("__"):  # of Python, when it copies or shows this
+            raise AttributeError(asked)
+        raise StoreClosedError(f"{self._name}: this memory was closed; connect again")

@@ -34,7 +34,7 @@ class RemoteLookup:
     def _row(self, id: str) -> Row:
         found = self._engine.fetch(Where(ids=sendable([checked_reference(id, "id")])))
         if not found:
-            raise KeyError(id)
+            raise KeyError(f"unknown id {id!r:.80}")
         return found[0]
 
     def get(self, id: str) -> MemoryRecord:

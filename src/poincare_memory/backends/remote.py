@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -18,6 +19,7 @@ from ..temporal.policies import DecayPolicy
 from .asked import Asked
 from .conditions import sendable
 from .edits import edit
+from .errors import Closed
 from .given import Known
 from .lookup import RemoteLookup
 from .rows import Engine
@@ -28,6 +30,7 @@ SETTINGS: Final = (
     "curvature base_depth depth_step inherit cone_constrained cone_k metric time_coef depth_bias".split()
 )
 ELSEWHERE: Final = {"lexical_coef": 0.0, "precision": "full"}  # settings of memories in this process
+OPTIONS: Final = frozenset(inspect.signature(Memory.search).parameters) - {"self", "query"}
 Value = TypeVar("Value")
 
 
@@ -234,7 +237,7 @@ class RemoteMemory(RemoteLookup, AsyncTwins):
             "use_index": use_index,
             "oversample": oversample,
         }
-        return self._answer(Known(self._embedder), query, {**options, "lexical_coef": lexical_coef})
+        return self._answers([query], {**options, "lexical_coef": lexical_coef})[0]
 
     def search_many(self, queries: Iterable[str], k: int = 5, **options: Any) -> list[list[SearchResult]]:
         """As `Memory.search_many`: what `search` finds for each query; they are embedded together.
@@ -248,22 +251,36 @@ class RemoteMemory(RemoteLookup, AsyncTwins):
         -------
         list of list of SearchResult
         """
-        listed = [checked_query(query) for query in queries]
-        known = Known(self._embedder)
-        known.embed([query for query in listed if query is not None])
-        return [self._answer(known, query, {**options, "k": k}) for query in listed]
+        return self._answers([checked_query(query) for query in queries], {**options, "k": k})
 
-    def _answer(self, known: Known, query: str | None, options: dict[str, Any]) -> list[SearchResult]:
+    def _answers(self, queries: list[str | None], options: dict[str, Any]) -> list[list[SearchResult]]:
+        """What each query finds in one state of the memory; only then are the hits touched."""
         if options.pop("lexical_coef", None):
             raise ValueError("lexical_coef: a memory in a server does not weigh words")
-        embedding = None
-        if query is not None:  # outside of `reading`: embedders may be slow
-            Asked(self, query, options)  # what is wrong with the arguments is said before
-            embedding = known.embed([query])[0]
-        results = self._engine.reading(lambda: Asked(self, query, options).answer(embedding))
-        if results and options.get("touch", True):
-            self._engine.touch([hit.id for hit in results], to_micros(self._now()))
-        return results
+        unknown = sorted(options.keys() - OPTIONS)
+        if unknown:
+            raise TypeError(f"Memory.search() got an unexpected keyword argument {unknown[0]!r}")
+        if not queries:
+            return []
+        Asked(
+            self, queries[0], options
+        )  # what is wrong with the arguments is said before anything is embedded
+        known = Known(self._embedder)  # outside of `reading`: embedders may be slow
+        embedded = iter(known.embed([query for query in queries if query is not None]))
+        vectors = [None if query is None else next(embedded) for query in queries]
+        now = self._now()
+        if options.get("at_time") is None and options.get("as_of") is None:  # one now for all
+            options = {**options, "at_time": now}
+        found = self._engine.reading(
+            lambda: [
+                Asked(self, query, options).answer(vector)
+                for query, vector in zip(queries, vectors, strict=True)
+            ]
+        )
+        if options.get("touch", True):
+            for hits in filter(None, found):
+                self._engine.touch([hit.id for hit in hits], to_micros(now))
+        return found
 
     def _now(self) -> datetime:
         return Memory(embedder=Known(self._embedder), clock=self._clock).clock()
@@ -271,8 +288,9 @@ class RemoteMemory(RemoteLookup, AsyncTwins):
     # --- keeping ----------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let the connection go, as `Memory.close` does."""
+        """Let the connection go, as `Memory.close` does; what is asked afterwards is an error."""
         self._engine.close()
+        self._engine = Closed(repr(self._engine))  # it answers nothing
 
     def __enter__(self) -> RemoteMemory:
         return self
