@@ -20,9 +20,9 @@ namespace poincare {
 namespace {
 
 constexpr std::size_t kGrain = 1 << 25;     // multiplications a thread at least
-constexpr std::size_t kProducts = 1 << 16;  // at a time: they stay in the second-level cache
-constexpr std::size_t kScreened = 8;        // fewer candidates are scored at once
-constexpr std::size_t kWaiting = 32;        // beside k: so many wait before they are scored
+constexpr std::size_t kProducts = 1 << 17;  // at a time: they stay in the second-level cache
+constexpr std::size_t kWaiting = 32;        // candidates that wait before they are looked at more closely
+constexpr std::size_t kPromising = 64;      // beside 2 k: so many are left before some are scored
 
 // One query of a batch.
 struct Asked {
@@ -48,33 +48,40 @@ struct Batch {
 class Contenders {
   public:
     Contenders(const Batch& batch, const Asked& asked)
-        : batch_(batch), asked_(asked), scorer_(batch.columns, asked.query, batch.scoring, batch.candidates) {
-        waiting_.reserve(batch.k + kWaiting);
-    }
+        : batch_(batch),
+          asked_(asked),
+          scorer_(batch.columns, asked.query, batch.scoring, batch.candidates) {}
 
     float cut() const { return cut_; }  // the bound that a candidate has to reach
-    bool crowded() const { return waiting_.size() >= batch_.k + kWaiting; }
+    bool crowded() const { return waiting_.size() >= kWaiting; }
     void wait(std::size_t candidate) { waiting_.push_back(candidate); }
 
-    // Scores those waiting that may be among the k best: first the most promising, which shorten the rest.
     void settle() {
-        if (waiting_.size() < kScreened) return score_waiting();
         screen();
-        const std::size_t some = std::min(batch_.k, screened_.size());
-        if (some < screened_.size())
-            std::nth_element(screened_.begin(), screened_.begin() + static_cast<std::ptrdiff_t>(some),
-                             screened_.end(),
-                             [](const Bound& a, const Bound& b) { return a.value > b.value; });
-        for (const auto& [begin, end] :
-             {std::pair{std::size_t{0}, some}, std::pair{some, screened_.size()}}) {
-            waiting_.clear();
-            for (std::size_t i = begin; i < end; ++i)
-                if (screened_[i].value >= cut_) waiting_.push_back(screened_[i].candidate);
-            score_waiting();
-        }
+        if (promising_.size() >= 2 * batch_.k + kPromising) raise_cut();
     }
 
-    std::vector<ScanHit>& scored() { return scored_; }
+    // Scores the k most promising. Those that cannot reach the k-th best score drop out.
+    void raise_cut() {
+        screen();
+        const std::size_t some = std::min(batch_.k, promising_.size());
+        const auto rest = promising_.begin() + static_cast<std::ptrdiff_t>(some);
+        std::nth_element(promising_.begin(), rest, promising_.end(),
+                         [](const Bound& a, const Bound& b) { return a.value > b.value; });
+        score(some);
+        promising_.erase(promising_.begin(), rest);
+        promising_.erase(std::remove_if(promising_.begin(), promising_.end(),
+                                        [this](const Bound& one) { return one.value < cut_; }),
+                         promising_.end());
+    }
+
+    // The k best, in no order.
+    const std::vector<ScanHit>& finish() {
+        raise_cut();
+        score(promising_.size());
+        promising_.clear();
+        return scored_;
+    }
 
   private:
     struct Bound {
@@ -82,21 +89,8 @@ class Contenders {
         std::size_t candidate;
     };
 
-    void score_waiting() {
-        const std::size_t before = scored_.size(), count = waiting_.size(), k = batch_.k;
-        for (const std::size_t candidate : waiting_) scored_.push_back(unscored(candidate));
-        waiting_.clear();
-        rescore(scorer_, batch_.columns.dim, scored_.data() + before, count, 1);
-        if (count == 0 || scored_.size() < k) return;
-        const auto last = scored_.begin() + static_cast<std::ptrdiff_t>(k) - 1;
-        std::nth_element(scored_.begin(), last, scored_.end(), better);
-        scored_.resize(k);
-        cut_ = std::max(cut_, batch_.surface.standing_for(scored_.back().score));
-    }
-
     // Those waiting whose bound reaches the cut, from the query in sixteen bits: narrower than from eight.
     void screen() {
-        screened_.clear();
         std::int32_t rows[kCodeBlock];
         float above[kCodeBlock];
         for (std::size_t start = 0; start < waiting_.size(); start += kCodeBlock) {
@@ -109,9 +103,24 @@ class Contenders {
                 const float product = batch_.columns.directed[rows[i]] ? above[i] : -1.0f;
                 const float near = batch_.surface.nearest[candidate];
                 const float bound = bound_of(batch_.surface, near, product, candidate);
-                if (bound >= cut_) screened_.push_back({bound, candidate});
+                if (bound >= cut_) promising_.push_back({bound, candidate});
             }
         }
+        waiting_.clear();
+    }
+
+    // The first `count` of the promising, where they reach the cut.
+    void score(std::size_t count) {
+        const std::size_t before = scored_.size(), k = batch_.k;
+        for (std::size_t i = 0; i < count; ++i)
+            if (promising_[i].value >= cut_) scored_.push_back(unscored(promising_[i].candidate));
+        if (scored_.size() == before) return;
+        rescore(scorer_, batch_.columns.dim, scored_.data() + before, scored_.size() - before, 1);
+        if (scored_.size() < k) return;
+        const auto last = scored_.begin() + static_cast<std::ptrdiff_t>(k) - 1;
+        std::nth_element(scored_.begin(), last, scored_.end(), better);
+        scored_.resize(k);
+        cut_ = std::max(cut_, batch_.surface.standing_for(scored_.back().score));
     }
 
     const Batch& batch_;
@@ -119,7 +128,7 @@ class Contenders {
     Scorer scorer_;
     float cut_ = 0;
     std::vector<std::size_t> waiting_;
-    std::vector<Bound> screened_;
+    std::vector<Bound> promising_;
     std::vector<ScanHit> scored_;  // the k best
 };
 
@@ -146,10 +155,6 @@ class Pass {
             });
         }
         first_ = false;
-    }
-
-    void finish() {
-        for (std::size_t j = 0; j < queries_; ++j) settle(j);
     }
 
   private:
@@ -185,7 +190,10 @@ class Pass {
         meet(begin, end, [&](const Block& block, std::size_t query) {
             between(block, high.data() + query, none.data() + query, within_);
         });
-        finish();
+        for (std::size_t j = 0; j < queries_; ++j) {
+            contenders[j].raise_cut();
+            note_cut(j);
+        }
         meet(begin, end, [&](const Block& block, std::size_t query) {
             between(block, cuts_.data() + query, high.data() + query, within_);
         });
@@ -205,12 +213,14 @@ class Pass {
                         within_.visit(i, queries,
                                       [&](std::size_t j) { contenders[query + j].wait(candidate + i); });
                 for (std::size_t j = query; j < query + queries; ++j)
-                    if (contenders[j].crowded()) settle(j);
+                    if (contenders[j].crowded()) {
+                        contenders[j].settle();
+                        note_cut(j);
+                    }
             }
     }
 
-    void settle(std::size_t query) {
-        contenders[query].settle();
+    void note_cut(std::size_t query) {
         cuts_[query] = contenders[query].cut();
         inverse_[query] = 1 / cuts_[query];
     }
@@ -239,10 +249,9 @@ std::vector<std::vector<ScanHit>> best_of_passes(const Batch& batch, int threads
                             poll();
                             pass(start, std::min(end, start + block));
                         }
-                        pass.finish();
                         const std::lock_guard<std::mutex> hold(guard);
                         for (std::size_t j = 0; j < queries; ++j) {
-                            const std::vector<ScanHit>& scored = pass.contenders[j].scored();
+                            const std::vector<ScanHit>& scored = pass.contenders[j].finish();
                             best[j].insert(best[j].end(), scored.begin(), scored.end());
                         }
                     });

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..collector import CollectorPaused
 from ..retrieval.filters import RecordFilter
 from ..temporal.compiled import compile_policy
 from .candidates import add_words, apply_metadata_filter, asked_of_the_user, competing
@@ -91,7 +92,9 @@ def _ranked(
     ranking = Ranking(store, None, factors, moment)
     use_index = store.index is not None and request.mode == "nearest" and request.use_index is not False
     if not use_index and not request.lexical_coef:
-        return answers_of(store, request, candidates, _from_one_pass(ranking, request, candidates, places))
+        found = _from_one_pass(ranking, request, candidates, places)
+        with CollectorPaused():
+            return answers_of(store, request, candidates, found)
     answers = []
     for text, place in zip(texts, places, strict=True):
         ranking.query, candidates.bonus = place, None
