@@ -25,6 +25,7 @@ MODULES = {
     "poincare_memory.integrations.mcp_reading": ("mcp",),
     "poincare_memory.integrations.mcp_writing": ("mcp",),
     "poincare_memory.integrations.mcp_server": ("mcp",),
+    "poincare_memory.integrations.mcp_http": ("mcp",),
     "poincare_memory.backends.silence": ("psycopg",),
     "poincare_memory.backends.connections": ("psycopg",),
     "poincare_memory.backends.postgres": ("psycopg",),
