@@ -230,3 +230,11 @@ def test_completions(folder: Path) -> None:
     )
     assert done.returncode == 0
     assert Path("out").read_text().strip() == "search"
+
+
+def test_marks_of_direction_do_not_disguise_an_id(tmp_path: Path) -> None:
+    with Memory.open(tmp_path / "m.db") as mem:
+        mem.add("\u05d0\u200f tea", id="safe\u202egpj.exe")
+    shown = process("tree", str(tmp_path / "m.db")).stdout.decode()
+    assert "safe\\u202egpj.exe" in shown
+    assert "\u05d0\u200f tea" in shown  # marks that a language needs stay

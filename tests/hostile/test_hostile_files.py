@@ -168,3 +168,23 @@ def test_a_key_said_twice_is_refused():
     text = Memory(embedder=HashingEmbedder(dim=DIM)).to_json()
     with pytest.raises(ValueError, match="same key twice"):
         Memory.from_json(text.replace('"records"', '"config"'))
+
+
+@pytest.mark.parametrize("table", ["records", "config"])
+def test_a_schema_that_is_no_text_is_told_as_such(tmp_path, table):
+    """SQLite quotes it in its message, which then is no UTF-8."""
+    path = saved(tmp_path)
+    image = bytearray(path.read_bytes())
+    at = image.index(2 * table.encode())  # the names of the table and of its entry, then the statement
+    image[at] = 0xEB
+    image[image.index(b"CREATE TABLE", at)] = 0xFF
+    path.write_bytes(image)
+    for use in (Memory.load, Memory.open, lambda path: Memory(embedder=HashingEmbedder(dim=DIM)).save(path)):
+        with pytest.raises(ValueError, match=r"not a readable memory store .malformed database schema"):
+            use(path)
+    assert path.read_bytes() == image
+    done = subprocess.run(
+        [sys.executable, "-m", "poincare_memory.cli", "doctor", path], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "malformed database schema" in done.stdout

@@ -137,6 +137,10 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
         assert done.stdout == ""
         return done.stderr
 
+    for option in (["--root", "ada"], ["--read-only"]):
+        assert "there is no file" in run(*option)
+        assert not (tmp_path / "m.db").exists()
+    Memory.open(tmp_path / "m.db").close()
     assert "there is no memory 'ada'" in run("--root", "ada")
     assert "set a token in POINCARE_MEMORY_TOKEN" in run("--http", "--host", "0.0.0.0")
     assert "expected a port" in run("--http", "--port", "99999")

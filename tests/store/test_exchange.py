@@ -246,6 +246,12 @@ def test_errors_name_line_and_column(format: str, text: str, message: str) -> No
         read(text, format)
 
 
+def test_an_error_does_not_repeat_a_header_of_megabytes() -> None:
+    with pytest.raises(ValueError, match="unknown name") as caught:
+        read("text," + 100_000 * "x" + "\n", "csv")
+    assert len(str(caught.value)) < 500
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_bytes_that_are_no_text(format: str) -> None:
     with pytest.raises(ValueError, match=r"^x:2:2: expected UTF-8 text, got the byte 0xff"):

@@ -40,7 +40,10 @@ def serve(arguments: argparse.Namespace) -> None:
     """Serve until the client leaves, or Ctrl-C."""
     from ..integrations.mcp_server import build_server
 
-    with opened(arguments, embeds=True, create=True) as memory:
+    new = (
+        arguments.root is None and not arguments.read_only
+    )  # nothing is below, or read from, a memory that is new
+    with opened(arguments, embeds=True, create=new) as memory:
         server = build_server(memory, root=arguments.root, read_only=arguments.read_only)
         if not arguments.http:
             server.run()  # standard output is the protocol's

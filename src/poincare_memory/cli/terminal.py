@@ -14,7 +14,8 @@ PROGRAM: Final = "poincare-memory"
 
 _BOX_DRAWING = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-", "…": "~", "→": ">"})
 # Terminals obey control characters, and a memory's text is no command to anyone's terminal.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Of the terminal, and of the direction of writing, which show an id as another one.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _STYLES: Final = {"plain": "", "strong": "1", "dim": "2", "good": "32", "bad": "31", "name": "36"}
 
 Piece = str | tuple[str, str]  # a text, or one with the name of its style
@@ -71,7 +72,7 @@ def is_terminal(stream: Any) -> bool:
 
 def _styled(piece: Piece, output: TextIO, coloured: bool) -> str:
     text, style = (piece, "plain") if isinstance(piece, str) else piece
-    shown = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    shown = _CONTROL.sub(_escaped, text)
     encoding = getattr(output, "encoding", None) or "utf-8"
     try:
         shown.encode(encoding)
@@ -79,6 +80,11 @@ def _styled(piece: Piece, output: TextIO, coloured: bool) -> str:
         shown = shown.translate(_BOX_DRAWING).encode(encoding, "backslashreplace").decode(encoding)
     code = _STYLES[style]
     return f"\x1b[{code}m{shown}\x1b[0m" if coloured and code and shown else shown
+
+
+def _escaped(found: re.Match[str]) -> str:
+    number = ord(found[0])
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"
 
 
 def one_line(text: str) -> str:

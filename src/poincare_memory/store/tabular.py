@@ -106,7 +106,7 @@ def _header(cells: list[str], where: str) -> list[str]:
         if name not in NAMES and not (name.startswith(META) and len(name) > len(META)):
             raise ValueError(
                 f"{where}:1: column {place + 1}: unknown name {name!r:.80}; known are {', '.join(NAMES)}, and "
-                f"{META}NAME for metadata, such as {META}{name or 'kind'}"
+                f"{META}NAME for metadata, such as {META}{name[:40] or 'kind'}"
             )
         if name in names[:place]:
             raise ValueError(f"{where}:1: column {place + 1}: a second column {name!r:.80}")

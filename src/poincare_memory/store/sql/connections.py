@@ -85,13 +85,20 @@ class snapshot:
 
 def parts(connection: sqlite3.Connection) -> set[str]:
     """Names of everything in the schema."""
-    return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    return _named(connection, "SELECT name FROM sqlite_master")
 
 
 def is_store(connection: sqlite3.Connection) -> bool:
     """Whether the tables of format 1 are there: real ones; a virtual one, which would run an extension, has no root."""
-    found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
-    return {"config", "records"} <= {name for (name,) in found}
+    found = _named(connection, "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")
+    return {"config", "records"} <= found
+
+
+def _named(connection: sqlite3.Connection, statement: str) -> set[str]:
+    try:
+        return {name for (name,) in connection.execute(statement)}
+    except UnicodeDecodeError as error:  # of its own message, which quotes a damaged schema
+        raise sqlite3.DatabaseError("malformed database schema") from error
 
 
 def journal_off(connection: sqlite3.Connection) -> None:
