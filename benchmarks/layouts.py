@@ -2,6 +2,7 @@
 
     python benchmarks/layouts.py                          # the tree of WordNet's nouns, all settings
     python benchmarks/layouts.py --dims 10 --taus 2
+    python benchmarks/layouts.py --star 1000 10000        # seconds and memory of one node's children
     python benchmarks/layouts.py --questions mammal.n.01  # glosses asked of a memory of this branch
 
 WordNet comes from Debian's `wordnet-base`, or by NLTK (extra `wordnet`).
@@ -15,6 +16,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from training_scale import resident
 
 from poincare_memory import Memory, fit_poincare_embeddings
 from poincare_memory.hierarchy import layout_quality, sarkar_layout
@@ -74,6 +76,21 @@ def questions(root: str, dim: int, seed: int) -> None:
     )
 
 
+def stars(dims: list[int], sizes: list[int]) -> None:
+    print("| children | dim | s | memory, kB a child |\n|---|---|---|---|")
+    sarkar_layout([("root", "n")], dim=2)  # loads what is loaded when first used
+    for size in sizes:
+        tree = [("root", f"n{i}") for i in range(size)]
+        for dim in dims:
+            before = resident("VmRSS")
+            began = time.perf_counter()
+            sarkar_layout(tree, dim=dim, n_threads=1)
+            seconds = time.perf_counter() - began
+            print(
+                f"| {size:,} | {dim} | {seconds:.3f} | {max(resident('VmHWM') - before, 0) / size / 1e3:.1f} |"
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -85,10 +102,13 @@ def main() -> None:
     parser.add_argument(
         "--questions", metavar="ROOT", help="ask a memory of this branch in place of laying out"
     )
+    parser.add_argument("--star", type=int, nargs="+", metavar="CHILDREN", help="lay out one node's children")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if options.questions:
         questions(options.questions, max(options.dims), options.seed)
+    elif options.star:
+        stars(options.dims, options.star)
     else:
         layouts(options.dims, options.taus, options.precisions, options.sample)
 

@@ -1,10 +1,10 @@
 """Links that were not seen: F1 of entailment cones, by how many of the pairs that follow from others are trained on.
 
-    python benchmarks/link_prediction.py --edges nouns_closure.tsv.gz [--dims 5 10] [--shares 0 0.1] [--seeds 1]
+    python benchmarks/link_prediction.py [--edges nouns_closure.tsv.gz] [--dims 5 10] [--shares 0 0.1] [--seeds 1]
 
 The protocol of Ganea et al. (2018, table 1): all basic pairs are trained on, and 0, 10, 25 or 50 % of the others; 5 %
 each are held out for the threshold and the test, every link with ten pairs that are none. Nodes that everything lies
-below are left out, as there. Edges are read as by wordnet_reconstruction.py.
+below are left out, as there. Edges are those of wordnet_reconstruction.py.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
-from wordnet_reconstruction import closure_of, read_edges
+from wordnet_reconstruction import add_edge_arguments, closure_asked_for
 
 from poincare_memory.hierarchy import cone_link_scores, fit_entailment_cones, split_links
 
@@ -26,8 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--edges", type=Path, required=True, help="tab-separated (child, parent) names")
-    parser.add_argument("--subtree", metavar="NODE")
+    add_edge_arguments(parser)
     parser.add_argument("--dims", type=int, nargs="+", default=[5, 10])
     parser.add_argument(
         "--shares", type=float, nargs="+", default=SHARES, help="of the pairs that follow from others"
@@ -38,7 +36,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=1, help="average over so many seeds")
     parser.add_argument("--roots", action="store_true", help="keep nodes that everything lies below")
     options = parser.parse_args(arguments)
-    closure = [(above, below) for below, above in closure_of(read_edges(options.edges), options.subtree)]
+    closure = [(above, below) for below, above in closure_asked_for(options)]
     if not options.roots:
         closure = without_roots(closure)
     print(
