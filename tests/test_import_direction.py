@@ -97,6 +97,7 @@ store.filtered_fields
 store.filtered_keys
 store.embeddings
 store.tree_links
+store.live_rows
 store.columns
 store.coded
 index
