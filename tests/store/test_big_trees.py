@@ -36,6 +36,17 @@ def test_a_chain_of_5000_levels(chain: Memory) -> None:
         chain.link("0", last)
 
 
+def test_a_drawing_of_gigabytes_is_refused() -> None:
+    mem = Memory(CheapEmbedder())
+    count = 50_000
+    mem.add_many({"text": "node", "id": str(i), "parent": str(i - 1) if i else None} for i in range(count))
+    with pytest.raises(ValueError, match=r"tree: 50000 memories down to level 49999 .* draw a branch"):
+        mem.tree()
+    with pytest.raises(ValueError, match="level 49998"):
+        mem.tree("1")
+    assert len(mem.tree(str(count - 100)).splitlines()) == 100
+
+
 def test_edits_of_a_deep_chain(chain: Memory) -> None:
     chain.update("0", text="a new beginning")
     assert chain.depth("3") == 2.5

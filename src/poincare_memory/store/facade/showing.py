@@ -193,6 +193,8 @@ class Showing(Facade):
         ------
         KeyError
             For an unknown root.
+        ValueError
+            For a hierarchy so deep that its indents alone would be hundreds of millions of characters.
 
         Examples
         --------
