@@ -51,8 +51,10 @@ const double* direction_above(const MixtureColumns& columns, std::size_t row) {
     return parent < 0 ? nullptr : columns.direction + static_cast<std::size_t>(parent) * columns.dim;
 }
 
-// Whether `own` and `above` of a row could be set: least squares, and then every bit is looked at.
-bool fold(const MixtureColumns& columns, std::size_t row, const float* x, double* wide) {
+}  // namespace
+
+// Least squares, and then every bit is looked at.
+bool fold_embedding(const MixtureColumns& columns, std::size_t row, const float* x, double* wide) {
     const std::size_t dim = columns.dim;
     const double* direction = columns.direction + row * dim;
     const double* u = direction_above(columns, row);
@@ -77,15 +79,14 @@ bool fold(const MixtureColumns& columns, std::size_t row, const float* x, double
     return false;
 }
 
-}  // namespace
-
 std::size_t fold_embeddings(const MixtureColumns& columns, const float* embedding, const std::int32_t* rows,
                             std::size_t n, std::uint8_t* kept, int threads) {
     const std::size_t dim = columns.dim;
     parallel_ranges(n, threads_for(threads, n * dim, kGrain), [&](std::size_t first, std::size_t last) {
         std::vector<double> wide(dim);
         for (std::size_t i = first; i < last; ++i)
-            kept[i] = !fold(columns, static_cast<std::size_t>(rows[i]), embedding + i * dim, wide.data());
+            kept[i] =
+                !fold_embedding(columns, static_cast<std::size_t>(rows[i]), embedding + i * dim, wide.data());
     });
     return static_cast<std::size_t>(std::count(kept, kept + n, std::uint8_t{1}));
 }

@@ -22,6 +22,10 @@ struct MixtureColumns {
     std::size_t dim = 0;
 };
 
+// Finds own and above of one row, whose embedding is x; `wide` is room for dim numbers. False: none, and both
+// are 0.
+bool fold_embedding(const MixtureColumns& columns, std::size_t row, const float* x, double* wide);
+
 // Finds own and above of rows rows[0 … n), whose embeddings are the rows of `embedding` in that order;
 // kept[i] is 1 where there are none, which are then 0. Returns how many those are. Directions are in place.
 std::size_t fold_embeddings(const MixtureColumns& columns, const float* embedding, const std::int32_t* rows,

@@ -176,27 +176,25 @@ cdef class RowWriter:
 
     cdef bint place_numbers(self, int32_t row, const placed_float* numbers, tuple rule) except -1:
         cdef PlacementColumns[placed_float] columns
-        cdef MixtureColumns mixture
         cdef uint8_t kept = 0
         cdef Py_ssize_t i
         columns.embedding = numbers
-        columns.direction = mixture.direction = <double*>self.at[kDirection]
-        columns.parent = mixture.parent = <int32_t*>self.at[kParent]
+        columns.direction = <double*>self.at[kDirection]
+        columns.parent = <int32_t*>self.at[kParent]
         columns.radius = <double*>self.at[kRadius]
         columns.level = <int32_t*>self.at[kLevel]
         columns.directed = <uint8_t*>self.at[kDirected]
         columns.learnt = <uint8_t*>self.at[kLearnt]
-        columns.dim = mixture.dim = <size_t>self.dim
+        columns.dim = <size_t>self.dim
+        if self.at[kWritten] is NULL:  # directions hold it
+            if placed_float is double:
+                raise ValueError("embedding: expected float32, as all others are")
+            columns.own, columns.above, columns.kept = <double*>self.at[kOwn], <double*>self.at[kAbove], &kept
         if placed_float is float:
             c_place_rows_f32(columns, &row, 1, _placement_rule(rule), 1)
         else:
             c_place_rows_f64(columns, &row, 1, _placement_rule(rule), 1)
-        if self.at[kWritten] is NULL:  # directions hold it
-            if placed_float is double:
-                raise ValueError("embedding: expected float32, as all others are")
-            else:
-                mixture.own, mixture.above = <double*>self.at[kOwn], <double*>self.at[kAbove]
-                c_fold_embeddings(mixture, numbers, &row, 1, &kept, 1)
+        if self.at[kWritten] is NULL:
             return kept
         if row >= self.rows[kWritten]:
             raise ValueError(f"_written: no room for row {row}")

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
+#include "embeddings.hpp"
 #include "interrupt.hpp"
 #include "numerics.hpp"
 #include "polar.hpp"
@@ -221,6 +223,26 @@ void place_row(const PlacementColumns<T>& columns, std::size_t row, const T* emb
     }
 }
 
+// Folds embeddings of rows that are in place, while they are in the processor's cache.
+template <typename T>
+class Folder {
+  public:
+    explicit Folder(const PlacementColumns<T>& columns)
+        : mixture_{columns.direction, columns.parent, columns.own, columns.above, columns.dim},
+          kept_(columns.kept),
+          wide_(kept_ ? columns.dim : 0) {}
+
+    void fold(std::size_t at, std::size_t row, const T* embedding) {
+        if constexpr (std::is_same_v<T, float>)
+            if (kept_) kept_[at] = !fold_embedding(mixture_, row, embedding, wide_.data());
+    }
+
+  private:
+    MixtureColumns mixture_;
+    std::uint8_t* kept_;
+    std::vector<double> wide_;
+};
+
 }  // namespace
 
 template <typename T>
@@ -257,11 +279,14 @@ void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, st
         parallel_ranges(wide, threads_for(threads, wide * columns.dim, kGrain),
                         [&](std::size_t first, std::size_t last) {
                             Placer placer(rule, columns.dim);
+                            Folder<T> folder(columns);
                             for (std::size_t i = first; i < last; ++i) {
                                 if ((i - first) % block == 0) poll();
                                 const std::size_t at = by_level[begin + i];
-                                place_row(columns, static_cast<std::size_t>(rows[at]),
-                                          columns.embedding + at * columns.dim, rule, placer);
+                                const std::size_t row = static_cast<std::size_t>(rows[at]);
+                                const T* embedding = columns.embedding + at * columns.dim;
+                                place_row(columns, row, embedding, rule, placer);
+                                folder.fold(at, row, embedding);
                             }
                         });
         begin = end;

@@ -26,6 +26,11 @@ struct PlacementColumns {
     const std::int32_t* parent = nullptr;
     std::uint8_t* directed = nullptr;
     std::uint8_t* learnt = nullptr;  // see below; may be null: none is
+    // Of float32 embeddings that take no room of their own (embeddings.hpp), filled in; null where they do.
+    // kept[i] is that of rows[i].
+    double* own = nullptr;
+    double* above = nullptr;
+    std::uint8_t* kept = nullptr;
     std::size_t dim = 0;
 };
 

@@ -14,6 +14,9 @@ cdef extern from "placement.hpp" namespace "poincare" nogil:
         const int32_t* parent
         uint8_t* directed
         uint8_t* learnt
+        double* own
+        double* above
+        uint8_t* kept
         size_t dim
     void c_place_rows_f32 "poincare::place_rows<float>"(
         const PlacementColumns[float]&, const int32_t*, size_t, const PlacementRule&, int) except +
@@ -37,12 +40,19 @@ cdef PlacementRule _placement_rule(tuple given) except *:
 def place_rows(const placed_float[:, ::1] embedding, double[:, ::1] direction, double[::1] radius,
                int32_t[::1] level, const int32_t[::1] parent, uint8_t[::1] directed,
                const int32_t[::1] rows, double base_depth, double depth_step, double inherit, double sqrt_c,
-               bint cone_constrained, double cone_k, int threads=0, uint8_t[::1] learnt=None):
+               bint cone_constrained, double cone_k, int threads=0, uint8_t[::1] learnt=None,
+               double[::1] own=None, double[::1] above=None, uint8_t[::1] kept=None):
+    """Direction, radius, level and marks of rows (placement.hpp).
+
+    With `own`, `above` and `kept` it folds their embeddings too, which are float32, as `fold_embeddings` does.
+    """
     cdef size_t n = <size_t>rows.shape[0]
     cdef PlacementRule rule
     cdef PlacementColumns[placed_float] columns
     if embedding.shape[0] != rows.shape[0]:
         raise ValueError(f"embedding: expected a row for each of {n} rows, got {embedding.shape[0]}")
+    if kept is not None and (own is None or above is None or kept.shape[0] != rows.shape[0]):
+        raise ValueError("kept: expected one place a row, and own and above with it")
     if n == 0:
         return
     rule.base_depth = base_depth
@@ -60,6 +70,10 @@ def place_rows(const placed_float[:, ::1] embedding, double[:, ::1] direction, d
     columns.learnt = NULL
     if learnt is not None:
         columns.learnt = &learnt[0]
+    if kept is not None:
+        columns.own = &own[0]
+        columns.above = &above[0]
+        columns.kept = &kept[0]
     columns.dim = <size_t>direction.shape[1]
     with nogil:
         if placed_float is float:

@@ -166,3 +166,31 @@ def test_folding_is_exact_or_says_so() -> None:
         _kernels.fold_embeddings(embedding[1:], direction, parent, own, above, rows, flags)
     with pytest.raises(ValueError, match="one row"):
         _kernels.unfold_embeddings(direction, parent, own, above, rows, out[1:])
+
+
+def test_embeddings_folded_on_the_way_are_those_folded_after() -> None:
+    random = np.random.default_rng(3)
+    n, dim = 300, 24
+    parent = np.array([-1, *(int(random.integers(i)) if i % 5 else -1 for i in range(1, n))], np.int32)
+    embedding = random.normal(size=(n, dim)).astype(np.float32)
+    embedding[7] = 0
+    embedding[20:40, 3] = 1e-30  # lost among the others, so those below a parent must be kept
+    rows = np.arange(n, dtype=np.int32)
+
+    def placed(*folded: Any) -> Any:
+        columns = np.zeros((n, dim)), np.zeros(n), np.zeros(n, np.int32), parent, np.zeros(n, np.uint8)
+        _kernels.place_rows(
+            embedding, *columns, rows, 1.0, 0.5, 0.25, 1.0, False, 0.1, 0, np.zeros(n, np.uint8), *folded
+        )
+        return columns[0]
+
+    own, above, kept = np.ones(n), np.ones(n), np.full(n, 7, np.uint8)
+    direction = placed(own, above, kept)
+    np.testing.assert_array_equal(direction, placed())
+    expected = np.ones(n), np.ones(n), np.full(n, 7, np.uint8)
+    many = _kernels.fold_embeddings(embedding, direction, parent, *expected[:2], rows, expected[2])
+    for got, wanted in zip((own, above, kept), expected, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    assert 0 < many == kept.sum() < n
+    with pytest.raises(ValueError, match="kept: expected one place a row"):
+        placed(own, above, kept[1:])

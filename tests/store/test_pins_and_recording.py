@@ -175,3 +175,12 @@ def test_nonsense_in_a_file_is_refused(field, value):
     data["records"][0][field] = value
     with pytest.raises(ValueError, match=f"record 0 .*{field}"):
         Memory.from_json(json.dumps(data), embedder=CheapEmbedder())
+
+
+def test_a_batch_without_times_is_of_one_moment_of_the_system() -> None:
+    mem = Memory(CheapEmbedder())
+    early = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    mem.add_many([{"text": f"note {i}", "t": early if i == 2 else None} for i in range(5)])
+    times = [record.t for record in mem]
+    assert len(set(times)) == 2 and times[2] == early
+    assert times[0] == mem.get(mem.ids[0]).recorded_at

@@ -127,7 +127,14 @@ def place_rows(
     cone_k: float,
     threads: int = 0,
     learnt: npt.NDArray[np.uint8] | None = None,
+    own: npt.NDArray[np.float64] | None = None,
+    above: npt.NDArray[np.float64] | None = None,
+    kept: npt.NDArray[np.uint8] | None = None,
 ) -> None: ...
+def plain_copy(meta: Any) -> dict[str, Any] | None: ...
+def field_lists(
+    items: list[Any], names: tuple[str, ...], defaults: tuple[Any, ...]
+) -> list[list[Any]] | None: ...
 def first_not_finite(numbers: npt.NDArray[Any]) -> int: ...
 
 class RowWriter:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..progress import Progress, checked_progress, metered
-from ..temporal.instants import MISSING, optional_micros, to_micros
+from ..temporal.instants import MISSING, optional_micros, to_micros, utcnow
 from .arrays import checked_reference
 from .columns import Columns, check_window
 from .gathering import (
@@ -129,7 +129,14 @@ def embedded(store: Store, texts: list[str], progress: Progress) -> NDArray[Any]
 
 def fill_in_now(store: Store, batch: Batch) -> None:
     """The clock's time: when each happened, where that was not told, and when all were recorded."""
-    undated = np.flatnonzero(batch.t == MISSING).tolist()
+    missing = batch.t == MISSING
+    if (
+        store.clock is utcnow and missing.any()
+    ):  # one moment: asked again and again it would be a third of all
+        batch.recorded_at = store.now()
+        batch.t[missing] = batch.recorded_at
+        return
+    undated = np.flatnonzero(missing).tolist()
     for i in undated:
         batch.t[i] = store.now()
     batch.recorded_at = int(batch.t[undated[-1]]) if undated else store.now()

@@ -168,10 +168,12 @@ class Embeddings(Arrays):
 
     def _fold(self, rows: Rows, embeddings: NDArray[np.float32]) -> None:
         kept = np.empty(len(rows), np.uint8)
-        many = _kernels.fold_embeddings(
-            embeddings, self.direction, self.parent, self.own, self.above, rows, kept
-        )
-        if not many and not self._held:
+        _kernels.fold_embeddings(embeddings, self.direction, self.parent, self.own, self.above, rows, kept)
+        self.hold_apart(rows, embeddings, kept)
+
+    def hold_apart(self, rows: Rows, embeddings: NDArray[np.float32], kept: NDArray[np.uint8]) -> None:
+        """Hold the embeddings of those rows that `kept` says were not folded, and no others of these rows."""
+        if not self._held and not kept.any():
             return
         exceptions = np.flatnonzero(kept)
         self._hold(rows[exceptions], embeddings[exceptions])

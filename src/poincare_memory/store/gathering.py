@@ -15,7 +15,9 @@ from .metadata import check_unicode, copy_metadata
 from .state import truth
 
 DUPLICATE_ADVICE: Final = 'on_duplicate="update" or "ignore" would accept it'
-ITEM_KEYS: Final = frozenset(("text", "parent", "t", "id", "meta", "valid_from", "valid_until", "pin"))
+ITEM_KEYS: Final = ("text", "parent", "t", "id", "meta", "valid_from", "valid_until", "pin")
+ITEM_DEFAULTS: Final = (None, None, None, None, None, None, None, False)
+NOBODY: Final = frozenset((type(None),))
 
 
 class Batch:
@@ -86,37 +88,42 @@ def listed_items(items: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def gather(items: list[Any], known: Mapping[str, int], unique: bool = True) -> Batch:
     """Check items field by field: loops in C where every value is an ordinary one."""
-    if set(map(type, items)) != {dict}:
-        for number, item in enumerate(items):
-            if not isinstance(item, Mapping):
-                raise TypeError(
-                    f"item {number}: expected a dict of add() arguments, got {type(item).__name__}"
-                )
-    for number, item in enumerate(items):
-        if not item.keys() <= ITEM_KEYS:
-            unknown = ", ".join(sorted(repr(key) for key in item if key not in ITEM_KEYS))
-            raise TypeError(f"item {number}: unknown key {unknown}; known are {', '.join(sorted(ITEM_KEYS))}")
     batch = Batch()
-    batch.texts = [item.get("text") for item in items]
+    fields = _kernels.field_lists(items, ITEM_KEYS, ITEM_DEFAULTS)
+    if fields is None:
+        _check_items(items)
+        fields = [
+            [item.get(key, default) for item in items]
+            for key, default in zip(ITEM_KEYS, ITEM_DEFAULTS, strict=True)
+        ]
+    (
+        batch.texts, batch.parents, batch.t, batch.ids, batch.metas, batch.valid_from, batch.valid_until, batch.pinned
+    ) = fields  # fmt: skip
     if not _ordinary(batch.texts):
         batch.texts = _each(checked_text, batch.texts)
-    batch.ids = [item.get("id") for item in items]
-    if not _ordinary(batch.ids):
+    if set(map(type, batch.ids)) != NOBODY and not _ordinary(batch.ids):
         batch.ids = _each(_checked_optional_id, batch.ids)
-    batch.parents = [item.get("parent") for item in items]
     if not set(map(type, batch.parents)) <= {str, type(None)}:
         batch.parents = _each(lambda parent: checked_reference(parent, "parent"), batch.parents)
     _check_names(batch, known, unique)
-    batch.metas = [item.get("meta") for item in items]
-    if set(map(type, batch.metas)) != {type(None)}:
+    if set(map(type, batch.metas)) != NOBODY:
         batch.metas = _each(copy_metadata, batch.metas)
-    batch.t = [item.get("t") for item in items]
-    batch.valid_from = [item.get("valid_from") for item in items]
-    batch.valid_until = [item.get("valid_until") for item in items]
-    batch.pinned = [item.get("pin", False) for item in items]
     if set(map(type, batch.pinned)) != {bool}:
         batch.pinned = _each(lambda pin: truth("pin", pin), batch.pinned)
     return batch
+
+
+def _check_items(items: list[Any]) -> None:
+    for number, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise TypeError(f"item {number}: expected a dict of add() arguments, got {type(item).__name__}")
+    for number, item in enumerate(items):
+        unknown = item.keys() - set(ITEM_KEYS)
+        if unknown:
+            raise TypeError(
+                f"item {number}: unknown key {', '.join(sorted(map(repr, unknown)))}; "
+                f"known are {', '.join(sorted(ITEM_KEYS))}"
+            )
 
 
 def _ordinary(values: list[Any]) -> bool:

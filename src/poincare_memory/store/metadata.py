@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from .._core import _kernels
+
 DEEPEST = 100  # levels of nesting; json itself recurses and gives up near the interpreter's limit
 PLAIN: Final = frozenset((str, int, float, bool, type(None)))  # told by type alone, which is much faster
 CONTAINERS: Final = (Mapping, list, tuple)
@@ -47,6 +49,9 @@ def copy_metadata(meta: Mapping[str, Any] | None, where: str = "meta") -> dict[s
     """
     if meta is None:
         return None
+    plain = _kernels.plain_copy(meta)
+    if plain is not None:
+        return plain or None
     if not isinstance(meta, Mapping):
         raise TypeError(f"{where} must be a dict with string keys, got {type(meta).__name__}")
     if not meta:

@@ -52,6 +52,8 @@ def place(store: Store, rows: Rows, embeddings: NDArray[Any] | None = None, thre
         embeddings = columns.embeddings(rows)
         if columns.folds and columns.undo is None:
             columns.hold_embeddings(rows, embeddings)  # Ctrl-C may come before the last line
+    folds = columns.folds and embeddings.dtype == np.float32
+    kept = np.empty(len(rows), np.uint8) if folds else None
     _kernels.place_rows(
         embeddings,
         columns.direction,
@@ -63,8 +65,13 @@ def place(store: Store, rows: Rows, embeddings: NDArray[Any] | None = None, thre
         *rule_of(store),
         threads,
         columns.learnt,
+        columns.own if folds else None,
+        columns.above if folds else None,
+        kept,
     )
-    if not had or columns.folds:
+    if kept is not None:
+        columns.hold_apart(rows, embeddings, kept)
+    elif not had or columns.folds:
         columns.set_embeddings(rows, embeddings)
 
 
