@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
+import pickle
 from typing import Any
 
 import numpy as np
@@ -111,3 +113,20 @@ def test_the_graph_of_a_tree_finds_what_the_scan_finds() -> None:
     for i in range(0, 3000, 60):
         assert graph.query(tree[i], 1)[0].tolist() == [i]
         assert graph.query(tree[i], 10)[0].tolist() == exact.query(tree[i], 10)[0].tolist()
+
+
+@pytest.mark.parametrize("backend", [*EXACT, "hnsw"])
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda index: pickle.loads(pickle.dumps(index))]
+)
+def test_copies_answer_as_the_original(backend: Any, duplicate: Any) -> None:
+    """A graph of C++ is no picture of itself: it is built again."""
+    stored = points(200)
+    index = MIPSIndex(BALL, backend, n_threads=1).build(stored)
+    again = duplicate(index)
+    for query in points(5, seed=3):
+        for ours, theirs in zip(index.query(query, 10), again.query(query, 10), strict=True):
+            assert ours.tolist() == theirs.tolist()
+    assert (again._graph is None) == (index._graph is None)
+    again.build(points(3))
+    assert (index.size, again.size) == (200, 3)

@@ -101,6 +101,16 @@ class MIPSIndex:
         self._on_shell = False  # of the graph's points: its surrogates are squared chords
         self._faiss: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and copy: a graph is built again from the points."""
+        return {**self.__dict__, "_graph": None, "has_graph": self._graph is not None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        has_graph = state.pop("has_graph")
+        self.__dict__.update(state)
+        if has_graph:
+            self._graph = self._built_graph(self._points)
+
     @property
     def size(self) -> int:
         """Number of points in the index."""

@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import copy
 import dataclasses
+import json
 import math
 import pickle
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from poincare_memory import Memory
 from poincare_memory.temporal import (
     MIN_WEIGHT,
     DecayPolicy,
@@ -272,3 +276,39 @@ def test_integers_that_no_float_holds_are_value_errors() -> None:
             kind(10**400)
     with pytest.raises(ValueError, match="boost_per_access"):
         Ebbinghaus(1, 10**400)
+
+
+@pytest.mark.parametrize("levels", [1, 100, 20_000])
+def test_nests_are_written_shown_and_copied(levels: int, tmp_path: Path) -> None:
+    policy: Any = Product(HalfLife(24), ValidityWindow(0.5))
+    for _ in range(levels - 1):
+        policy = Product(policy, NoDecay())
+    table = compile_policy(policy)
+    assert table is not None
+    mem = Memory(decay=policy)
+    mem.add("a")
+    mem.save(tmp_path / "m.db")
+    assert "HalfLife" in repr(mem)
+    for again in (
+        policy_from_spec(json.loads(json.dumps(policy_spec(policy)))),
+        pickle.loads(pickle.dumps(policy)),
+        copy.deepcopy(policy),
+        Memory.load(tmp_path / "m.db").decay,
+    ):
+        compiled = compile_policy(again)
+        assert compiled is not None
+        assert compiled.tolist() == table.tolist()
+        if levels <= 100:
+            assert again == policy
+
+
+@pytest.mark.parametrize("returned", [["0.5", "1"], [0.5 + 1j, 1.0], [b"1", b"1"], np.array(["0.5", "1"])])
+def test_weights_of_a_policy_are_real_numbers(returned: Any) -> None:
+    class Odd:
+        def weight(self, *_: Any) -> Any:
+            return returned
+
+    mem = Memory(decay=Odd())
+    mem.add_many([{"text": "a"}, {"text": "b"}])
+    with pytest.raises(ValueError, match=r"Odd.weight: expected an array of 2 weights"):
+        mem.search("a")

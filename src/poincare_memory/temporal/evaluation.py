@@ -75,7 +75,10 @@ def checked_weights(
     returned = policy.weight(now, times, access_counts, valid_from, valid_until)
     name = f"{type(policy).__name__}.weight"
     try:
-        weights = np.array(returned, dtype=np.float64)
+        found = np.asarray(returned)
+        if found.dtype.kind not in "biufO":  # text and complex numbers would become numbers silently
+            raise TypeError(f"expected real numbers, got {found.dtype}")
+        weights = np.array(found, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"{name}: expected an array of {n} weights, got {type(returned).__name__} {returned!r:.80}"

@@ -44,6 +44,7 @@ MIN_WEIGHT: float = _kernels.MIN_WEIGHT
 """Floor of every weight: an old memory fades, it does not vanish."""
 
 _MICROS_PER_HOUR = 3.6e9
+DEEPEST_PRODUCT = 100  # of products in products; JSON, repr and pickle recurse
 
 FloatArray = npt.NDArray[np.floating[Any]]
 
@@ -303,7 +304,21 @@ class Product:
                 raise TypeError(
                     f"policies[{i}]: expected a policy (an object with a weight method), got {policy!r:.80}"
                 )
+        depth = 1 + max((getattr(policy, "_depth", 0) for policy in policies), default=0)
         object.__setattr__(self, "policies", policies)
+        object.__setattr__(self, "_depth", depth)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(policies={self._shallow()!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._shallow()
+
+    def _shallow(self) -> tuple[DecayPolicy, ...]:
+        """The policies; of a nest so deep that whoever follows it needs too much stack, its factors."""
+        if is_shallow(self) or type(self) is not Product:
+            return self.policies
+        return tuple(factors_of(self))
 
     def weight(
         self,
@@ -383,6 +398,12 @@ def ages_hours(now: datetime, times: Sequence[datetime]) -> FloatArray:
     array([ 24., -24.])
     """
     return (to_micros(now, "now") - micros_column(times)) / _MICROS_PER_HOUR
+
+
+def is_shallow(policy: DecayPolicy) -> bool:
+    """Whether products nest in it as deep as JSON, repr and pickle may follow."""
+    depth: int = getattr(policy, "_depth", 0)
+    return depth <= DEEPEST_PRODUCT
 
 
 def factors_of(policy: DecayPolicy) -> list[DecayPolicy]:

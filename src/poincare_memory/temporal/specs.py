@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .policies import DecayPolicy, Ebbinghaus, HalfLife, NoDecay, Product, ValidityWindow
+from .policies import (
+    DecayPolicy,
+    Ebbinghaus,
+    HalfLife,
+    NoDecay,
+    Product,
+    ValidityWindow,
+    factors_of,
+    is_shallow,
+)
 
 __all__ = ["policy_from_spec", "policy_spec"]
 
@@ -26,11 +35,15 @@ Spec = dict[str, Any]
 def policy_spec(policy: DecayPolicy) -> Spec:
     """JSON value of a policy. Any class but the built-in ones, subclasses included, leaves only its name.
 
+    Products that nest deeper than JSON is read are written as one product of their factors, which weighs the same.
+
     Examples
     --------
     >>> policy_spec(Product(HalfLife(72), ValidityWindow()))["policies"][0]
     {'type': 'half_life', 'hours': 72}
     """
+    if not is_shallow(policy):
+        return {"type": _PRODUCT, "policies": [_leaf_spec(factor) for factor in factors_of(policy)]}
     root: Spec = {}
     waiting: list[tuple[DecayPolicy, Spec]] = [(policy, root)]
     while waiting:
