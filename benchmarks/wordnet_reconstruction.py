@@ -92,6 +92,7 @@ def closure_of(edges: list[Pair], subtree: str | None) -> list[Pair]:
 def measure(closure: list[Pair], dim: int, manifold: str, options: argparse.Namespace) -> dict[str, Any]:
     nodes = len({node for pair in closure for node in pair})
     recipe = recipes.for_reconstruction(dim, nodes=options.nodes or nodes)
+    recipe = recipes.Recipe(dim, recipe.stages[: options.stages])
     ball = PoincareBall()
     found = []
     for seed in range(options.seed, options.seed + options.seeds):
@@ -175,6 +176,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--manifolds", nargs="+", choices=MANIFOLDS, default=["poincare"])
     parser.add_argument("--direction", choices=("papers", "reference"), default="papers")
     parser.add_argument("--nodes", type=int, help="choose the recipe for a hierarchy of this size")
+    parser.add_argument("--stages", type=int, metavar="N", help="only the first stages of the recipe")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=1, help="average over so many seeds")
     parser.add_argument("--threads", type=int, help="default: all; 1 is reproducible bit for bit")
