@@ -222,14 +222,28 @@ def test_the_librarys_warnings_are_lines_of_their_own(
     assert command("tree", "demo.db") == (0, "drawing\n", "poincare-memory: warning: a b\n")
 
 
-def test_completions(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("sea", "search"),
+        ("search demo.db --mode sub", "subtree"),
+        ("search demo.db knee --root ha", "hams"),
+        ("link demo.db sol", "soleus"),
+        ("link demo.db soleus qua", "quads"),
+        ("remove demo.db soleus gm", "gmax\vgmed"),
+        ("remove none.db x", ""),
+        ("remove notes.txt x", ""),
+    ],
+)
+def test_completions(line: str, offered: str, folder: Path) -> None:
     pytest.importorskip("argcomplete", reason="the extra cli, which make test installs")
-    line = "poincare-memory sea"
+    (folder / "notes.txt").write_text("no store")
+    line = f"poincare-memory {line}"
     done = process(
         _ARGCOMPLETE="1", COMP_LINE=line, COMP_POINT=str(len(line)), _ARGCOMPLETE_STDOUT_FILENAME="out"
     )
     assert done.returncode == 0
-    assert Path("out").read_text().strip() == "search"
+    assert Path("out").read_text().rstrip(" ") == offered
 
 
 def test_marks_of_direction_do_not_disguise_an_id(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from .stores import (
     advice,
     json_object,
     moment,
+    offers_ids,
     opened,
     refuse_stream,
     remove_new,
@@ -32,7 +33,7 @@ def register(add: AddCommand) -> None:
     add_store(adding, "SQLite file of a memory, made where there is none")
     adding.add_argument("text", type=utf8, help="what to remember; - reads standard input, a memory a line")
     option = adding.add_argument
-    option("--parent", metavar="ID", help="the memory it belongs under")
+    offers_ids(option("--parent", metavar="ID", help="the memory it belongs under"))
     option("--id", help="its id (default: 12 random hex digits)")
     option("--t", type=moment, metavar="TIME", help="when it happened (default: now)")
     option("--meta", type=json_object, metavar="JSON", help='metadata, such as \'{"kind": "note"}\'')
@@ -48,14 +49,14 @@ def register(add: AddCommand) -> None:
 
     removing = add("remove", remove, "forget memories")
     add_store(removing)
-    removing.add_argument("id", nargs="+", help="which")
+    offers_ids(removing.add_argument("id", nargs="+", help="which"))
     removing.add_argument("--cascade", action="store_true", help="and everything below")
 
     linking = add("link", link, "move a memory, with all below it, under another")
     add_store(linking)
     linking.set_defaults(may_come_late="parent")
-    linking.add_argument("child", help="id of the memory that moves")
-    linking.add_argument("parent", nargs="?", help="id of its new parent")
+    offers_ids(linking.add_argument("child", help="id of the memory that moves"))
+    offers_ids(linking.add_argument("parent", nargs="?", help="id of its new parent"))
     linking.add_argument("--to-root", action="store_true", help="make it a root instead")
 
 

@@ -15,6 +15,7 @@ from .stores import (
     existing_file,
     load,
     named_parts,
+    offers_ids,
     opened,
     refuse_same_file,
     refuse_stream,
@@ -46,7 +47,9 @@ def register(add: AddCommand) -> None:
     )
     add_parts(importing)
     importing.add_argument("--format", choices=FORMATS, help=f"default: {BY_NAME}")
-    importing.add_argument("--under", metavar="ID", help="the memory that takes those without parent")
+    offers_ids(
+        importing.add_argument("--under", metavar="ID", help="the memory that takes those without parent")
+    )
     importing.add_argument(
         "--on-duplicate",
         choices=("error", "ignore", "update"),

@@ -16,6 +16,7 @@ from .stores import (
     json_object,
     load,
     moment,
+    offers_ids,
     refuse_same_file,
     typed_text,
     unknown_id,
@@ -67,11 +68,13 @@ def _register_search(add: AddCommand) -> None:
     option = searching.add_argument
     option("-k", type=at_least_one, default=5, help="how many results (default: %(default)s)")
     option("--mode", choices=MODES, help="which memories (default: nearest; with --root: subtree)")
-    option(
-        "--root",
-        action="append",
-        metavar="ID",
-        help="memory the mode is about; several times with --mode subtree",
+    offers_ids(
+        option(
+            "--root",
+            action="append",
+            metavar="ID",
+            help="memory the mode is about; several times with --mode subtree",
+        )
     )
     option(
         "--filter",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from .stores import AddCommand, add_store, opened
+from .stores import AddCommand, add_store, offers_ids, opened
 from .terminal import complain
 
 TOKEN = "POINCARE_MEMORY_TOKEN"
@@ -15,7 +15,11 @@ def register(add: AddCommand) -> None:
     """Add this command to the parser."""
     serving = add("mcp", serve, "serve a store to MCP clients, on standard streams or over HTTP")
     add_store(serving, "SQLite file of a live memory; made where there is none")
-    serving.add_argument("--root", metavar="ID", help="clients see and change the branch of this memory only")
+    offers_ids(
+        serving.add_argument(
+            "--root", metavar="ID", help="clients see and change the branch of this memory only"
+        )
+    )
     serving.add_argument("--read-only", action="store_true", help="without the tools that change something")
     serving.add_argument("--http", action="store_true", help="over HTTP instead of standard streams")
     http = serving.add_argument_group("with --http")

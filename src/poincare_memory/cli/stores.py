@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..store.memory import Memory
 
 STANDARD_STREAM = "-"
+MOST_OFFERED = 200  # ids, where a shell completes one
 DUPLICATE_ADVICE = 'on_duplicate="update" or "ignore" would accept it'
 OPTION_ADVICE = "--on-duplicate update or ignore would accept it"
 
@@ -43,6 +44,19 @@ def add_parts(parser: argparse.ArgumentParser) -> None:
         help="the embedder the store was made with: an object, or what makes it",
     )
     parts.add_argument("--decay", metavar="MODULE:NAME", help="the decay policy, likewise")
+
+
+def offers_ids(action: argparse.Action) -> None:
+    """A shell that completes this argument is offered ids of the store (argcomplete looks for this attribute)."""
+    vars(action)["completer"] = _ids_of_the_store
+
+
+def _ids_of_the_store(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    from ..store.sqlite import ids_from
+
+    db = getattr(parsed_args, "db", None)
+    found = ids_from(db, prefix, MOST_OFFERED) if db else []
+    return [id for id in found if id.isprintable()]  # it is shown as it is
 
 
 def at_least_one(text: str) -> int:

@@ -183,6 +183,17 @@ def settings_of(path: str | os.PathLike[str]) -> dict[str, Any]:
         return {}
 
 
+def ids_from(path: str | os.PathLike[str], start: str, most: int) -> list[str]:
+    """The first ids of a file that begin so; none of a file that cannot be read."""
+    if not os.path.isfile(path):
+        return []
+    try:
+        with _looking(Path(path)) as connection:
+            return sql.ids_from(connection, start, most) if sql.is_store(connection) else []
+    except (OSError, sqlite3.Error):
+        return []
+
+
 def holds_versions(path: str | os.PathLike[str]) -> bool:
     """Whether a file keeps what memories were."""
     try:

@@ -24,7 +24,7 @@ from .connections import (
     snapshot,
     write_ahead,
 )
-from .found import Found, checked_dim, count, no_fields, read, read_config, read_live
+from .found import Found, checked_dim, count, ids_from, no_fields, read, read_config, read_live
 from .live import (
     LOG_LENGTH,
     LOG_SLACK,
@@ -101,6 +101,7 @@ __all__ = [
     "foreign_parts",
     "give_back",
     "guard",
+    "ids_from",
     "info",
     "insert",
     "insert_one",

@@ -46,6 +46,15 @@ class Found:
 BLOCK_BYTES: Final = 2**20  # of vectors that are read at once: they stay in the processor's cache
 
 
+def ids_from(connection: sqlite3.Connection, start: str, most: int) -> list[str]:
+    """The first ids, in their own order, that begin so."""
+    rows = connection.execute(
+        "SELECT id FROM records WHERE id >= ? AND substr(id, 1, ?) = ? ORDER BY id LIMIT ?",
+        (start, len(start), start, most),
+    )
+    return [id for (id,) in rows]
+
+
 def count(connection: sqlite3.Connection, dim: int, where: str) -> int:
     """How many records there are; ValueError where their vectors would not fit into the file.
 
