@@ -1,8 +1,13 @@
 """Leaves that training has left in a wrong region, put elsewhere by direct search: what it does to MAP and mean rank.
 
     python benchmarks/wordnet_reconstruction.py --dims 10 --threads 2 --save nouns.npz
-    python benchmarks/stuck_leaves.py --points nouns.npz [--edges FILE] [--excess 30 8 3] [--save out.npz]
-    python benchmarks/stuck_leaves.py --points two_stages.npz --excess 30 8 --epochs 20 --again 8 3
+    python benchmarks/stuck_leaves.py --points nouns.npz [--edges FILE] [--steps 30 8 3] [--save out.npz]
+
+    python benchmarks/wordnet_reconstruction.py --dims 10 --threads 2 --stages 1 --save one.npz
+    python benchmarks/stuck_leaves.py --points one.npz --steps 30 8 hard 30 8 soft 8 3
+
+A step is a number, by which leaves are stuck that are moved, or epochs on one thread: `hard`, those of the second
+stage of the recipe, with hard negatives, or `soft`, 20 against uniform ones at a low rate.
 
 Pairs are (descendant, ancestor), those of `wordnet_reconstruction.py`. A leaf is stuck by n where more than n unrelated
 nodes, in the mean, are nearer than one of its ancestors. It is tried at random places around its three rarest
@@ -19,10 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from wordnet_reconstruction import add_edge_arguments, closure_asked_for
+from wordnet_reconstruction import Pair, add_edge_arguments, closure_asked_for
 
 from poincare_memory import fit_poincare_embeddings
 from poincare_memory._core import _kernels
+from poincare_memory.hierarchy import recipes
 from poincare_memory.hierarchy.pairs import NumberedPairs
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -33,9 +39,7 @@ ROUNDS, STEPS = 3, 4  # of the search around the best place
 STEPS_IN_RANKING = 6  # at which a leaf between the ancestors of another node is counted
 AT_ONCE = 500  # leaves that do not know of each other
 RADIUS = 1 - 1e-5
-SOFT: dict[str, Any] = {
-    "lr": 0.02, "lr_end": 0.005, "negatives": 50, "temperature": 4.0, "burn_in": 0
-}  # fmt: skip
+SOFT = {"epochs": 20, "lr": 0.02, "lr_end": 0.005, "negatives": 50, "temperature": 4.0, "burn_in": 0}
 
 
 def moved(points: Array, directions: Array, lengths: Array) -> Array:
@@ -192,15 +196,9 @@ def main() -> None:
     )
     add_edge_arguments(parser)
     parser.add_argument("--points", type=Path, required=True, help="what wordnet_reconstruction.py saved")
-    parser.add_argument(
-        "--excess", type=float, nargs="*", default=[30, 8, 3], help="stuck by so much, in turns"
-    )
+    parser.add_argument("--steps", nargs="+", default=["30", "8", "3"], help="numbers, `hard` or `soft`")
     parser.add_argument("--weight", type=float, default=1000, help="of average precision against ranks")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--epochs", type=int, default=0, help="then against uniform negatives, at a low rate")
-    parser.add_argument(
-        "--again", type=float, nargs="*", default=[], help="stuck by so much, after the epochs"
-    )
     parser.add_argument("--save", type=Path)
     options = parser.parse_args()
     saved = np.load(options.points)
@@ -211,25 +209,24 @@ def main() -> None:
     draw = np.random.default_rng(options.seed)
     print("| | leaves moved | MAP | mean rank | CPU s |\n|---|---|---|---|---|")
     say(ranking, "", 0, time.process_time())
-    in_turns(ranking, options.excess, draw)
-    if options.epochs:
+    for step in options.steps:
         began = time.process_time()
-        init = dict(zip(pairs.nodes, ranking.points, strict=True))
-        points, _ = fit_poincare_embeddings(
-            closure, init=init, epochs=options.epochs, seed=options.seed, dim=ranking.points.shape[1], **SOFT
-        )
-        ranking.points[:] = np.stack([points[node] for node in pairs.nodes])
-        say(ranking, f"{options.epochs} epochs", 0, began)
-        in_turns(ranking, options.again, draw)
+        if step in ("hard", "soft"):
+            learn(ranking, pairs, closure, step, options.seed)
+            say(ranking, step, 0, began)
+        else:
+            count = unstick(ranking, float(step), draw)
+            say(ranking, f"stuck by {step}", count, began)
     if options.save:
         np.savez_compressed(options.save, nodes=np.array(pairs.nodes), points=ranking.points)
 
 
-def in_turns(ranking: Ranking, excess: list[float], draw: np.random.Generator) -> None:
-    for least in excess:
-        began = time.process_time()
-        count = unstick(ranking, least, draw)
-        say(ranking, f"stuck by {least:g}", count, began)
+def learn(ranking: Ranking, pairs: NumberedPairs[Any], closure: list[Pair], kind: str, seed: int) -> None:
+    dim = ranking.points.shape[1]
+    settings = SOFT if kind == "soft" else recipes.for_reconstruction(dim, nodes=len(pairs.nodes)).stages[1]
+    init = dict(zip(pairs.nodes, ranking.points, strict=True))
+    points, _ = fit_poincare_embeddings(closure, **{**settings, "dim": dim, "init": init, "seed": seed + 1})
+    ranking.points[:] = np.stack([points[node] for node in pairs.nodes])
 
 
 def say(ranking: Ranking, what: str, count: int, began: float) -> None:
