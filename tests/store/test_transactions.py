@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,3 +164,26 @@ def test_a_record_of_a_memory_that_came_back_is_live_again() -> None:
     added.meta = {"only": "here"}
     assert mem.ids == ["one"]
     assert mem.get("one").meta == {}
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_other_threads_see_nothing_before_the_end(live: bool, tmp_path: Path) -> None:
+    """Neither what looks at columns, nor what only counts or looks an id up."""
+    with Memory.open(tmp_path / "m.db", embedder=CheapEmbedder()) if live else Memory(CheapEmbedder()) as mem:
+        mem.add("a", id="a")
+        seen: list[Any] = []
+
+        def look() -> None:
+            seen.append(("b" in mem, len(mem), mem.ids, mem.children("a"), [one.id for one in mem]))
+
+        thread = threading.Thread(target=look)
+        with suppress(ChangeOfMind), mem.transaction():
+            mem.add("b", id="b", parent="a")
+            assert "b" in mem
+            assert len(mem) == 2
+            thread.start()
+            thread.join(0.2)
+            assert thread.is_alive()
+            raise ChangeOfMind
+        thread.join(10)
+        assert seen == [(False, 1, ["a"], [], ["a"])]

@@ -21,7 +21,8 @@ class AsyncTwins:
     """Each runs its method in a worker thread, so that the event loop goes on meanwhile.
 
     Cancelled, it stops being waited for at once. An edit that had begun by then still happens, whole; one that was
-    waiting for a thread does not.
+    waiting for a thread does not. Within ``with mem.transaction():`` call the plain methods: the transaction is this
+    thread's, and another one, waited for, would wait for its end.
 
     Examples
     --------

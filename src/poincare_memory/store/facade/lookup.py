@@ -20,12 +20,12 @@ class Lookup(Facade):
     """What is there, where it lies in the ball, and what it was."""
 
     def __len__(self) -> int:
-        self._store.look()
-        return self._store.columns.n
+        with self._store.reading() as columns:  # no memories of a transaction that may yet be taken back
+            return columns.n
 
     def __contains__(self, id: object) -> bool:
-        self._store.look()
-        return id in self._store.columns.row_of
+        with self._store.reading() as columns:
+            return id in columns.row_of
 
     def __iter__(self) -> Iterator[MemoryRecord]:
         """Live records in order of insertion, those that are there now."""

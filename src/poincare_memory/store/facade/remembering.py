@@ -268,8 +268,9 @@ class Remembering(Facade):
     def transaction(self) -> AbstractContextManager[None]:
         """Group edits: all of them happen, in memory and on disk, or (where the block raises) none.
 
-        Other threads and processes wait, and see nothing of it before its end. Blocks may nest: an inner one that
-        raises takes back its own edits only, if the outer one catches the exception.
+        Other threads and processes wait, and see nothing of it before its end (but for a `MemoryRecord` that
+        another thread holds already: it shows edits as they are made). Blocks may nest: an inner one that raises takes
+        back its own edits only, if the outer one catches the exception.
 
         Returns
         -------
