@@ -171,3 +171,18 @@ def test_what_waits_is_written_when_a_memory_is_dropped(tmp_path):
     with opened(tmp_path / "m.db") as again:
         assert again.stats()["accesses"] == 5
         assert again.get("leg").meta == {"x": 1}
+
+
+def test_what_one_memory_cannot_write_loses_nothing_of_the_others(tmp_path, caplog):
+    """A memory that nobody closes has nobody to tell what is wrong: it writes the rest."""
+    mem = filled(opened(tmp_path / "m.db"))
+    held = [mem.get(id).meta for id in ("leg", "body")]
+    held[0]["when"] = object()
+    held[1]["seen"] = True
+    with caplog.at_level(logging.WARNING, "poincare_memory"):
+        del mem, held
+        gc.collect()
+    assert "not written: memory 'leg': meta['when'] is a object" in caplog.text
+    with opened(tmp_path / "m.db") as again:
+        assert again.get("body").meta == {"n": 1, "seen": True}
+        assert "when" not in again.get("leg").meta

@@ -341,6 +341,8 @@ class LiveFile:
                 self._begin_in_file(self._busy_timeout)
                 moment = to_micros(utcnow(), "now") if sql.keeps_versions(writer) else None
                 sql.add_accesses(writer, self.waiting.accesses())
+                for wrong in self.waiting.drop_unwritable(writer):
+                    logger.warning("%s: not written: %s", self.where, wrong)
                 self.waiting.write(writer, None, moment, ())
                 sql.commit(writer)
         except Exception:

@@ -170,6 +170,18 @@ class Waiting:
         sql.seal(connection, (pos for _, pos in changed))
         return looked_at
 
+    def drop_unwritable(self, connection: sqlite3.Connection) -> list[str]:
+        """Let go of metadata that JSON cannot write, so that the rest can be; what is wrong with each."""
+        wrong = []
+        for pos, (meta, _) in list(self._metas.items()):
+            found = sql.meta_at(connection, pos)
+            try:
+                checked_meta(meta, None if found is None else found[0])
+            except (TypeError, ValueError) as error:
+                del self._metas[pos]
+                wrong.append(str(error))
+        return wrong
+
     def written(self, looked_at: dict[int, dict[str, Any] | None]) -> None:
         """All of it is in the file."""
         self._accesses.clear()
