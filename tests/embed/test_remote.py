@@ -160,6 +160,8 @@ def test_the_pause_that_a_server_asks_for(
         (status(429, {"error": {"message": "pay", "code": "insufficient_quota"}}), "HTTP status 429: pay"),
         (status(302, headers={"Location": "http://127.0.0.1:1/"}), "HTTP status 302"),
         (status(200, b"<html>"), "expected JSON, got .* is this the address"),
+        (status(200, 200_000 * b"["), r"expected JSON, got .*\[\["),
+        (status(400, 200_000 * b"["), r"HTTP status 400: \[\["),
     ],
 )
 def test_what_will_not_pass_is_an_error_at_once(
@@ -179,7 +181,7 @@ def test_what_will_not_pass_is_an_error_at_once(
         (status(200, {"error": "hm"}), "expected .*data"),
         (status(200, []), "expected .*data"),
         (answering(lambda data: data[:1]), "expected 2 embeddings, one a text, got 1"),
-        (answering(lambda data: [data[0], data[0]]), "expected 2 embeddings"),
+        (answering(lambda data: [data[0], data[0]]), r"expected 2 embeddings, .* of the texts \[0, 0\]"),
         (answering(lambda data: [one | {"embedding": [1.0]} for one in data]), r"returned shape \(2, 1\)"),
         (answering(lambda data: [one | {"embedding": [None] * 16} for one in data]), "returned"),
         (
@@ -190,8 +192,14 @@ def test_what_will_not_pass_is_an_error_at_once(
             answering(lambda data: [one | {"embedding": [1e300] * 16} for one in data]),
             "returned inf at place 0",
         ),
-        (answering(lambda data: [one | {"index": None} for one in data]), "expected 2 embeddings"),
-        (answering(lambda data: [data[0] | {"index": "0"}, data[1]]), "expected 2 embeddings"),
+        (
+            answering(lambda data: [one | {"index": None} for one in data]),
+            "expected 2 embeddings",
+        ),
+        (
+            answering(lambda data: [data[0] | {"index": "0"}, data[1]]),
+            "expected 2 embeddings",
+        ),
         (answering(lambda data: [one | {"embedding": "@@@"} for one in data]), "expected float32 as base64"),
         (answering(lambda data: [one | {"embedding": "AAAA"} for one in data]), "expected float32 as base64"),
         (answering(lambda data: [one | {"embedding": {"0": 1}} for one in data]), "returned"),

@@ -246,7 +246,7 @@ class OpenAICompatibleEmbedder:
             raise _MayPassError(f"no whole answer: {error!r}") from error
         try:
             return json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise EmbeddingServiceError(
                 f"{self.base_url}: expected JSON, got {content[:80]!r}; is this the address of /v1?"
             ) from error
@@ -301,7 +301,7 @@ def _message(said: str) -> str:
         error = json.loads(said)
         error = error.get("error", error) if isinstance(error, dict) else said
         said = str(error.get("message", error)) if isinstance(error, dict) else str(error)
-    except ValueError:
+    except (ValueError, RecursionError):
         pass
     return " ".join(said.split())[:300]
 
@@ -313,7 +313,9 @@ def _vectors(answer: Any, n: int, source: str) -> list[Any]:
         raise ValueError(f'{source}: expected {{"data": [{{"embedding": ...}}, ...]}}, got {answer!r:.80}')
     places = [one.get("index", place) for place, one in enumerate(data)]
     if any(type(place) is not int for place in places) or sorted(places) != list(range(n)):
-        raise ValueError(f"{source}: expected {n} embeddings, one a text, got {len(data)}")
+        raise ValueError(
+            f"{source}: expected {n} embeddings, one a text, got {len(data)}, of the texts {places!r:.80}"
+        )
     rows: list[Any] = [None] * n
     for place, one in zip(places, data, strict=True):
         vector = one["embedding"]
