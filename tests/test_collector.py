@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -71,6 +72,30 @@ def test_an_interrupt_on_the_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt), CollectorPaused():
         pass
     assert gc.isenabled()
+
+
+def test_what_an_interrupt_left_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = gc.enable
+    left: list[bool] = []
+
+    class Row:
+        pass
+
+    made: list[weakref.ref[Row]] = []
+
+    def build() -> None:
+        row = Row()
+        made.append(weakref.ref(row))
+        raise KeyboardInterrupt
+
+    def enable() -> None:
+        left.append(made[0]() is not None)
+        whole()
+
+    monkeypatch.setattr(gc, "enable", enable)
+    with pytest.raises(KeyboardInterrupt), CollectorPaused():
+        build()
+    assert left == [False]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

@@ -46,6 +46,10 @@ class CollectorPaused:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            from traceback import clear_frames
+
+            clear_frames(trace)  # what was being built is let go of, not looked at first
         with self._lock:
             CollectorPaused._inside = max(0, CollectorPaused._inside - 1)  # 0 already: forked inside
             if CollectorPaused._inside == 0 and CollectorPaused._was_on:
