@@ -26,12 +26,12 @@ struct PlacementColumns {
     const std::int32_t* parent = nullptr;
     std::uint8_t* directed = nullptr;
     std::uint8_t* learnt = nullptr;  // see below; may be null: none is
+    std::size_t dim = 0;
     // Of float32 embeddings that take no room of their own (embeddings.hpp), filled in; null where they do.
     // kept[i] is that of rows[i].
     double* own = nullptr;
     double* above = nullptr;
     std::uint8_t* kept = nullptr;
-    std::size_t dim = 0;
 };
 
 // Places rows[0..n), in which a parent comes before its children (a parent that is not among them is in place
