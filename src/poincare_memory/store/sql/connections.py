@@ -97,7 +97,10 @@ def is_store(connection: sqlite3.Connection) -> bool:
 def _named(connection: sqlite3.Connection, statement: str) -> set[str]:
     try:
         return {name for (name,) in connection.execute(statement)}
-    except UnicodeDecodeError as error:  # of its own message, which quotes a damaged schema
+    except (UnicodeDecodeError, sqlite3.DatabaseError) as error:
+        # Its own message quotes a damaged schema and is no text then: an error of its own, of Python 3.10 no message.
+        if isinstance(error, sqlite3.DatabaseError) and str(error):
+            raise
         raise sqlite3.DatabaseError("malformed database schema") from error
 
 
