@@ -12,6 +12,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,17 +54,20 @@ def alone(embedder: Ready, parent: str | None) -> float:
         for i in range(first, first + ALONE):
             room[i] = embedder.embed(["one more note"])[0]
 
-    rounds = [taken(add) - taken(lambda first=i * ALONE: copy(first)) for i in range(ROUNDS)]  # type: ignore[misc]
+    rounds = [taken(add) - taken(partial(copy, i * ALONE)) for i in range(ROUNDS)]
     return statistics.median(rounds) / ALONE
 
 
 def together(embedder: Ready, items: list[dict[str, Any]]) -> float:
+    def copy(room: NDArray[Any]) -> None:
+        np.copyto(room, embedder.embed([""] * len(items)))
+
     rounds = []
     for _ in range(ROUNDS):
         mem = Memory(embedder)
         room = np.empty_like(embedder.vectors)
-        copying = taken(lambda room=room: np.copyto(room, embedder.embed([""] * len(items))))  # type: ignore[misc]
-        rounds.append(taken(lambda mem=mem: mem.add_many(items)) - copying)  # type: ignore[misc]
+        copying = taken(partial(copy, room))
+        rounds.append(taken(partial(mem.add_many, items)) - copying)
     return statistics.median(rounds) / len(items)
 
 

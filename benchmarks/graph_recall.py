@@ -193,7 +193,8 @@ def life(count: int, dim: int, queries: int, metric: Any) -> None:
 
 
 def large(count: int, dim: int, queries: int) -> None:
-    """One shell, the graph alone: what is built, how long it takes with all threads, and what it occupies."""
+    """One shell, the graph alone: how long it takes with all threads, what it occupies, and what searches of more
+    and more candidates find."""
     rng = np.random.default_rng(1)
     centres = np.random.default_rng(dim).normal(size=(100, dim)).astype(np.float32)
 
@@ -220,14 +221,16 @@ def large(count: int, dim: int, queries: int) -> None:
         chosen = np.argpartition(-products, K, axis=1)[:, :K]
         best, truth = np.take_along_axis(products, chosen, 1), np.take_along_axis(names, chosen, 1)
         sys.stderr.write(f"{start + len(part):,} in {spent:.0f} s\n")
-    ef = 64 + max(0, dim - 64) // 8
-    found = [graph.search(query, 0.0, k=K, ef=ef)[0][:K] for query in asked]
-    share = recall(found, [set(row.tolist()) for row in truth])
-    query = microseconds(lambda query: graph.search(query, 0.0, k=K, ef=ef), asked)
     size = (resident() - before) / count
-    print(
-        f"| {count:,} x {dim} | {spent:.0f} s | {share:.4f} | {query:.0f} µs | {size:.0f} bytes |", flush=True
-    )
+    usual = 64 + max(0, dim - 64) // 8
+    for ef in (usual, 2 * usual, 4 * usual, 8 * usual):
+        found = [graph.search(query, 0.0, k=K, ef=ef)[0][:K] for query in asked]
+        share = recall(found, [set(row.tolist()) for row in truth])
+        query = microseconds(lambda query, ef=ef: graph.search(query, 0.0, k=K, ef=ef), asked)
+        print(
+            f"| {count:,} x {dim} | {spent:.0f} s | {size:.0f} bytes | {ef} | {share:.4f} | {query:.0f} µs |",
+            flush=True,
+        )
 
 
 def resident() -> float:
@@ -266,7 +269,7 @@ def main() -> None:
             lambda dim: mixed(chosen.mixed_count, dim, chosen.queries),
         ),
         "large": (
-            "| the graph alone | build | recall@10 | query | a point |",
+            "| the graph alone | build | a point | candidates | recall@10 | query |",
             lambda dim: large(chosen.large_count, dim, chosen.queries),
         ),
         "life": (

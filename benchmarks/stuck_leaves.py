@@ -3,8 +3,8 @@
     python benchmarks/wordnet_reconstruction.py --dims 10 --threads 2 --save nouns.npz
     python benchmarks/stuck_leaves.py --points nouns.npz [--edges FILE] [--steps 30 8 3] [--save out.npz]
 
-    python benchmarks/wordnet_reconstruction.py --dims 10 --threads 2 --stages 1 --save one.npz
-    python benchmarks/stuck_leaves.py --points one.npz --steps 30 8 hard 30 8 soft 8 5
+    python benchmarks/wordnet_reconstruction.py --dims 10 --threads 1 --stages 1 --save one.npz
+    python benchmarks/stuck_leaves.py --points one.npz --steps 30 8 hard 30 8 soft 5 3
 
 A step is a number, by which leaves are stuck that are moved, or epochs on one thread: `hard`, those of the second
 stage of the recipe, with hard negatives, or `soft`, 20 against uniform ones at a low rate.
