@@ -133,7 +133,7 @@ def agree(found: list[SearchResult], expected: list[Scored], k: int) -> None:
 def every_way() -> Any:
     """Graph and columns of keys however few memories there are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "GRAPH_FROM_PASSING", 1)
+        patch.setattr(ranking, "GRAPH_COST", 0)
         patch.setattr(ranking, "GRAPH_SHARE", 1)
         patch.setattr(ranking, "GRAPH_LEAST", 8)
         patch.setattr(ranking, "GRAPH_WORDS", 3)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .arrays import Rows
     from .state import Metric, Store
 
-GRAPH_FROM_PASSING: Final = 4096  # below so many rows that pass, the scan is faster than a graph
+GRAPH_COST: Final = 8192  # rows that are scanned in the time of a search of the graph
 GRAPH_SHARE: Final = 8  # and so it is when more than one row in so many would come from the graph
 GRAPH_LEAST: Final = 64  # rows asked of the graph at first
 BELOW_ROUNDING: Final = 1 - 1e-5  # of a distance: graphs order by float32
@@ -63,6 +63,14 @@ class Candidates:
         weights = None if self.weights is None else np.ascontiguousarray(self.weights[chosen])
         bonus = None if self.bonus is None else np.ascontiguousarray(self.bonus[chosen])
         return Candidates(rows, len(rows), False, energies, None, weights, bonus)
+
+
+def graph_pays(passing: int, memories: int) -> bool:
+    """Whether a graph of all memories finds the nearest of those that pass sooner than a scan of these.
+
+    The fewer pass, the more of its nodes a graph visits to meet as many that do: its time grows as the scan's shrinks.
+    """
+    return passing * passing >= GRAPH_COST * memories
 
 
 @dataclass(slots=True)
@@ -132,7 +140,7 @@ class Ranking:
         if query is None or query.direction is None or candidates.weights is not None:
             return None
         passing = candidates.count if candidates.mask is None else int(np.count_nonzero(candidates.mask))
-        if passing < GRAPH_FROM_PASSING:
+        if not graph_pays(passing, self.store.columns.n):
             return None
         allowed = self._allowed(candidates)
         most = self._most_besides_distance()
