@@ -272,7 +272,7 @@ bool scan_batch(const ScanColumns& columns, const BatchQueries& queries, const S
                              1, [&](std::size_t number, std::size_t) {
                                  const ScanQuery query = query_of(number);
                                  const Scorer scorer(columns, query, scoring, candidates);
-                                 std::vector<ScanHit> scored = every_passing(scorer, count);
+                                 std::vector<ScanHit> scored = every_one(count);
                                  rescore(scorer, columns.dim, scored.data(), scored.size(), 1);
                                  found[number] = take_best(scorer, std::move(scored), k, hits + number * k);
                              });

@@ -18,7 +18,7 @@ struct BatchQueries {
 };
 
 // The k best of every query as `scan_top_k` gives them, into hits[query · k]; `found` tells how many. The
-// scoring has no bonus, the candidates no mask, and the columns have codes.
+// scoring has no bonus, and the columns have codes.
 //
 // False where radii or terms are too large for float32 bounds: scan then. Nothing is written in that case.
 bool scan_batch(const ScanColumns& columns, const BatchQueries& queries, const ScanScoring& scoring,

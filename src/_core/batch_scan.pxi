@@ -122,7 +122,6 @@ def scan_batch(
     candidates.rows = NULL
     if rows is not None:
         candidates.rows = &rows[0]
-    candidates.mask = NULL
     candidates.count = n
     cdef vector[ScanHit] hits
     cdef vector[size_t] found

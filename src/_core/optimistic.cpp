@@ -123,7 +123,7 @@ POINCARE_INLINE float round_up(double x) {
 // The score as `Scorer::score` adds it up, operation by operation, from a distance that is too small.
 template <typename Rows>
 POINCARE_INLINE void block_scores(const Terms& terms, DistanceBound& bound, const Rows& rows,
-                                  const std::int32_t* positions, std::size_t n, float* out) {
+                                  std::size_t first, std::size_t n, float* out) {
     const ScanScoring& scoring = terms.scoring;
     float above[kCodeBlock];
     double distance[kCodeBlock], depth[kCodeBlock], time[kCodeBlock], bonus[kCodeBlock];
@@ -144,43 +144,42 @@ POINCARE_INLINE void block_scores(const Terms& terms, DistanceBound& bound, cons
     if (scoring.time_coef == 0) {
         std::fill(time, time + n, 0.0);
     } else if (scoring.log_weights) {
-        for (std::size_t i = 0; i < n; ++i) time[i] = scoring.time_coef * scoring.log_weights[positions[i]];
+        for (std::size_t i = 0; i < n; ++i) time[i] = scoring.time_coef * scoring.log_weights[first + i];
     } else {
         log_weights(terms, rows, n, time);
         for (std::size_t i = 0; i < n; ++i) time[i] = scoring.time_coef * time[i];
     }
-    for (std::size_t i = 0; i < n; ++i) bonus[i] = scoring.bonus ? scoring.bonus[positions[i]] : 0;
+    for (std::size_t i = 0; i < n; ++i) bonus[i] = scoring.bonus ? scoring.bonus[first + i] : 0;
     for (std::size_t i = 0; i < n; ++i) {
         const double sum = ((depth[i] - distance[i]) + time[i]) + bonus[i];
         out[i] = round_up(std::isnan(sum) ? -std::numeric_limits<double>::infinity() : sum);
     }
 }
 
-// `rows` null: consecutive ones from `first`.
+// Of n candidates from the position `first` on; `rows` null: each is the row of its position.
 POINCARE_INLINE void any_block(const Terms& terms, DistanceBound& bound, const std::int32_t* rows,
-                               std::size_t first, const std::int32_t* positions, std::size_t n, float* out) {
+                               std::size_t first, std::size_t n, float* out) {
     if (rows)
-        block_scores(terms, bound, ListedRows{rows}, positions, n, out);
+        block_scores(terms, bound, ListedRows{rows}, first, n, out);
     else
-        block_scores(terms, bound, ConsecutiveRows{first}, positions, n, out);
+        block_scores(terms, bound, ConsecutiveRows{first}, first, n, out);
 }
 
-using BlockScores = void (*)(const Terms&, DistanceBound&, const std::int32_t*, std::size_t,
-                             const std::int32_t*, std::size_t, float*);
+using BlockScores = void (*)(const Terms&, DistanceBound&, const std::int32_t*, std::size_t, std::size_t,
+                             float*);
 
 void scores_baseline(const Terms& terms, DistanceBound& bound, const std::int32_t* rows, std::size_t first,
-                     const std::int32_t* positions, std::size_t n, float* out) {
-    any_block(terms, bound, rows, first, positions, n, out);
+                     std::size_t n, float* out) {
+    any_block(terms, bound, rows, first, n, out);
 }
 #ifdef POINCARE_WIDE_LEVELS
 POINCARE_AVX2 void scores_avx2(const Terms& terms, DistanceBound& bound, const std::int32_t* rows,
-                               std::size_t first, const std::int32_t* positions, std::size_t n, float* out) {
-    any_block(terms, bound, rows, first, positions, n, out);
+                               std::size_t first, std::size_t n, float* out) {
+    any_block(terms, bound, rows, first, n, out);
 }
 POINCARE_AVX512 void scores_avx512(const Terms& terms, DistanceBound& bound, const std::int32_t* rows,
-                                   std::size_t first, const std::int32_t* positions, std::size_t n,
-                                   float* out) {
-    any_block(terms, bound, rows, first, positions, n, out);
+                                   std::size_t first, std::size_t n, float* out) {
+    any_block(terms, bound, rows, first, n, out);
 }
 #endif
 
@@ -206,29 +205,9 @@ void OptimisticScores::operator()(std::size_t begin, std::size_t end, float* out
     const BlockScores block_scores_of = of_this_level();
     const Terms terms{columns_, query_, scoring_, coded_.codes.empty() ? nullptr : &coded_};
     DistanceBound bound(log_from_below(), scoring_.sqrt_c * query_.radius, scoring_.sqrt_c, 0);
-    const bool consecutive = !candidates_.rows && !candidates_.mask;
-    std::int32_t rows[kCodeBlock], positions[kCodeBlock];
-    float scores[kCodeBlock];
     for (std::size_t block = begin; block < end; block += kCodeBlock) {
-        const std::size_t stop = std::min(end, block + kCodeBlock);
-        std::size_t kept = 0;
-        for (std::size_t position = block; position < stop; ++position) {
-            positions[kept] = static_cast<std::int32_t>(position);
-            if (consecutive) {
-                ++kept;
-                continue;
-            }
-            rows[kept] = candidates_.rows ? candidates_.rows[position] : static_cast<std::int32_t>(position);
-            out[position] = kDropped;
-            kept += !candidates_.mask || candidates_.mask[position];
-        }
-        if (consecutive) {
-            block_scores_of(terms, bound, nullptr, block, positions, kept, out + block);
-            continue;
-        }
-        if (kept == 0) continue;
-        block_scores_of(terms, bound, rows, 0, positions, kept, scores);
-        for (std::size_t i = 0; i < kept; ++i) out[positions[i]] = scores[i];
+        const std::int32_t* rows = candidates_.rows ? candidates_.rows + block : nullptr;
+        block_scores_of(terms, bound, rows, block, std::min(kCodeBlock, end - block), out + block);
     }
 }
 

@@ -8,7 +8,7 @@
 
 namespace poincare {
 
-// out[position] = at least the candidate's score, as float32; kDropped where the mask says so.
+// out[position] = at least the candidate's score, as float32.
 class OptimisticScores {
   public:
     OptimisticScores(const ScanColumns& columns, const ScanQuery& query, const ScanScoring& scoring,

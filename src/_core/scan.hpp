@@ -45,7 +45,6 @@ struct ScanScoring {
 
 struct ScanCandidates {
     const std::int32_t* rows = nullptr;  // in candidate order; null: row i is candidate i
-    const std::uint8_t* mask = nullptr;  // one a candidate, 0 drops it; may be null
     std::size_t count = 0;
 };
 
@@ -60,5 +59,10 @@ struct ScanHit {
 // The k best by (score descending, position ascending), into `hits`; returns how many there are.
 std::size_t scan_top_k(const ScanColumns& columns, const ScanQuery& query, const ScanScoring& scoring,
                        const ScanCandidates& candidates, std::size_t k, ScanHit* hits, int threads);
+
+// The same of those candidates whose byte in `mask` is not 0.
+std::size_t scan_top_k_of_passing(const ScanColumns& columns, const ScanQuery& query,
+                                  const ScanScoring& scoring, const ScanCandidates& candidates,
+                                  const std::uint8_t* mask, std::size_t k, ScanHit* hits, int threads);
 
 }  // namespace poincare

@@ -43,7 +43,6 @@ cdef extern from "scan.hpp" namespace "poincare" nogil:
         const double* bonus
     cppclass ScanCandidates:
         const int32_t* rows
-        const uint8_t* mask
         size_t count
     cppclass ScanHit:
         int64_t position
@@ -53,6 +52,9 @@ cdef extern from "scan.hpp" namespace "poincare" nogil:
     size_t c_scan_top_k "poincare::scan_top_k"(
         const ScanColumns& columns, const ScanQuery& query, const ScanScoring& scoring,
         const ScanCandidates& candidates, size_t k, ScanHit* hits, int threads) except +
+    size_t c_scan_top_k_of_passing "poincare::scan_top_k_of_passing"(
+        const ScanColumns& columns, const ScanQuery& query, const ScanScoring& scoring,
+        const ScanCandidates& candidates, const uint8_t* mask, size_t k, ScanHit* hits, int threads) except +
 
 SCAN_NO_QUERY = <int>ScanMetric.none
 SCAN_SHELL = <int>ScanMetric.shell
@@ -259,16 +261,19 @@ def scan_top_k(
         scoring.bonus = &bonus[0]
     cdef ScanCandidates candidates
     candidates.rows = NULL
-    candidates.mask = NULL
     if rows is not None:
         candidates.rows = &rows[0]
-    if mask is not None:
-        candidates.mask = &mask[0]
     candidates.count = n
     cdef vector[ScanHit] hits
     hits.resize(min(k, n))
     cdef size_t found
+    cdef const uint8_t* passing = NULL
+    if mask is not None:
+        passing = &mask[0]
     with nogil:
-        found = c_scan_top_k(columns, query, scoring, candidates, min(k, n), hits.data(), threads)
+        if passing == NULL:
+            found = c_scan_top_k(columns, query, scoring, candidates, min(k, n), hits.data(), threads)
+        else:
+            found = c_scan_top_k_of_passing(columns, query, scoring, candidates, passing, min(k, n), hits.data(), threads)
     return [(hits[i].position, hits[i].score, hits[i].distance, hits[i].weight)
             for i in range(<Py_ssize_t>found)]

@@ -16,10 +16,8 @@
 
 namespace poincare {
 
-constexpr float kDropped = -std::numeric_limits<float>::infinity();
-constexpr float kLowest = std::numeric_limits<float>::lowest();  // above kDropped, below every bound
-constexpr double kLeast =
-    -1e38;  // stands for every lower optimistic score: no candidate that passes is kDropped
+constexpr float kLowest = std::numeric_limits<float>::lowest();  // below every bound
+constexpr double kLeast = -1e38;                // stands for every lower optimistic score, −inf among them
 constexpr std::size_t kRescoreGrain = 1 << 17;  // doubles a thread at least
 
 inline const LogFromBelow& log_from_below() {
@@ -44,7 +42,6 @@ class Scorer {
     const double* direction(std::size_t position) const {
         return columns_.direction + row(position) * columns_.dim;
     }
-    bool passes(std::size_t position) const { return !candidates_.mask || candidates_.mask[position]; }
     bool has_chord(std::size_t row) const { return query_.direction && columns_.directed[row]; }
 
     // √c times the radius at which the row is measured
@@ -210,11 +207,9 @@ std::vector<ScanHit> all_within_reach(const Scorer& scorer, std::size_t dim, con
     return first;
 }
 
-inline std::vector<ScanHit> every_passing(const Scorer& scorer, std::size_t count) {
-    std::vector<ScanHit> hits;
-    hits.reserve(count);
-    for (std::size_t position = 0; position < count; ++position)
-        if (scorer.passes(position)) hits.push_back(unscored(position));
+inline std::vector<ScanHit> every_one(std::size_t count) {
+    std::vector<ScanHit> hits(count);
+    for (std::size_t position = 0; position < count; ++position) hits[position] = unscored(position);
     return hits;
 }
 
