@@ -28,6 +28,7 @@ add_library(core_math STATIC
   ${core_dir}/layout_quality.cpp
   ${core_dir}/lorentz.cpp
   ${core_dir}/maps.cpp
+  ${core_dir}/margin.cpp
   ${core_dir}/near_screen.cpp
   ${core_dir}/neighbourhoods.cpp
   ${core_dir}/optimistic.cpp

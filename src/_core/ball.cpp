@@ -5,6 +5,7 @@
 
 #include "cpu.hpp"
 #include "interrupt.hpp"
+#include "margin.hpp"
 #include "numerics.hpp"
 #include "rows.hpp"
 #include "threads.hpp"
@@ -15,10 +16,6 @@ namespace {
 constexpr std::size_t kGrain = std::size_t{1} << 16;          // numbers of input worth a thread of their own
 constexpr std::size_t kUninterrupted = std::size_t{1} << 24;  // multiplications between two looks for Ctrl-C
 constexpr std::size_t kBlock = 32;                            // rows that stay in the first cache
-
-bool safe_square(double square) {
-    return square >= kSafeSquareLow && square <= kSafeSquareHigh;
-}
 
 double largest_magnitude(const double* x, std::size_t d) {
     double largest = 0;
@@ -48,22 +45,6 @@ double gap_by_scaling(const double* x, const double* y, std::size_t d) {
     return std::scalbn(std::sqrt(sum), exponent);
 }
 
-// 1 − c·Σx² with the sum and the product in double-double.
-double compensated_margin(const double* x, std::size_t d, double c) {
-    double high = 0, low = 0;
-    for (std::size_t i = 0; i < d; ++i) {
-        const double square = x[i] * x[i];
-        const double square_error = std::fma(x[i], x[i], -square);
-        const double sum = high + square;
-        const double rounded = sum - high;
-        low += (high - (sum - rounded)) + (square - rounded) + square_error;
-        high = sum;
-    }
-    const double product = c * high;
-    const double product_error = std::fma(c, high, -product) + c * low;
-    return (1.0 - product) - product_error;
-}
-
 // The pairs that are turned into distances together.
 struct BlockOfPairs {
     double squared_gap[kBlock];
@@ -77,9 +58,11 @@ struct BlockOfPairs {
         inverse_root_x[j] = root_x;
         inverse_root_y[j] = root_y;
         squared_gap[j] = poincare::squared_gap(x, y, d);
-        if (safe_square(squared_gap[j])) return;
+        if (!safe_square(squared_gap[j])) note_unsafe(j, gap_by_scaling(x, y, d));
+    }
+    void note_unsafe(std::size_t j, double gap) {
         unsafe[n_unsafe] = j;
-        unsafe_gap[n_unsafe++] = gap_by_scaling(x, y, d);
+        unsafe_gap[n_unsafe++] = gap;
     }
 };
 
@@ -204,6 +187,35 @@ std::ptrdiff_t ball_row_terms(const T* x, std::size_t n, std::size_t d, double c
     return outside.row();
 }
 
+namespace {
+
+// out[i] = d(one, many[i]); number_of(i) is that of a row of `many` in what is noted.
+template <typename T, typename Number>
+void one_to_many(const T* one, std::size_t number_of_one, const T* many, std::size_t begin, std::size_t end,
+                 std::size_t d, const BallTerms& terms, const BlockDistances& distances,
+                 FirstOutside& outside, Number&& number_of, double* out) {
+    WideRow wide_one(d), wide(d);
+    const double* const x = wide_one(one);
+    const double root = inverse_root(terms, x, d, number_of_one, outside);
+    double squares[kBlock];
+    BlockOfPairs pairs;
+    std::fill_n(pairs.inverse_root_x, kBlock, root);
+    for (std::size_t start = begin; start < end; start += kBlock) {
+        const std::size_t size = std::min(kBlock, end - start);
+        gaps_and_squares(x, many + start * d, size, d, pairs.squared_gap, squares);
+        for (std::size_t j = 0; j < size; ++j) {
+            const T* const row = many + (start + j) * d;
+            const double margin = terms.of(row, d, squares[j], wide).margin;
+            if (margin <= 0) outside.note(number_of(start + j));
+            pairs.inverse_root_y[j] = 1.0 / std::sqrt(margin);
+            if (!safe_square(pairs.squared_gap[j])) pairs.note_unsafe(j, gap_by_scaling(x, wide(row), d));
+        }
+        distances(pairs, size, out + start);
+    }
+}
+
+}  // namespace
+
 template <typename T>
 std::ptrdiff_t ball_distances(const T* x, std::size_t x_step, const T* y, std::size_t y_step, std::size_t n,
                               std::size_t d, double curvature, double* out, int threads) {
@@ -211,6 +223,12 @@ std::ptrdiff_t ball_distances(const T* x, std::size_t x_step, const T* y, std::s
     const BlockDistances distances(terms.sqrt_c());
     FirstOutside outside;
     interruptible_rows(n, threads_for(threads, n * d, kGrain), d, [&](std::size_t begin, std::size_t end) {
+        if (x_step == 0 && y_step != 0)
+            return one_to_many(
+                x, 0, y, begin, end, d, terms, distances, outside, [n](std::size_t i) { return n + i; }, out);
+        if (y_step == 0 && x_step != 0)
+            return one_to_many(
+                y, n, x, begin, end, d, terms, distances, outside, [](std::size_t i) { return i; }, out);
         WideRow wide_x(d), wide_y(d);
         const double *row_x = nullptr, *row_y = nullptr;
         double root_x = 0, root_y = 0;

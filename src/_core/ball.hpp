@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "log1p.hpp"
+#include "numerics.hpp"
 
 namespace poincare {
 
@@ -19,10 +20,37 @@ struct RowTerms {
     double margin;  // 1 − c·|x|², right to a few ulp also where |x| is next to the boundary
 };
 
+// Whether a sum of squares lost nothing to the range of the format.
+inline bool safe_square(double square) {
+    return square >= kSafeSquareLow && square <= kSafeSquareHigh;
+}
+
+// A row as float64: itself, or a copy in a buffer that the caller keeps.
+class WideRow {
+  public:
+    explicit WideRow(std::size_t d) : buffer_(d) {}
+    const double* operator()(const double* row) { return row; }
+    const double* operator()(const float* row) {
+        for (std::size_t i = 0; i < buffer_.size(); ++i) buffer_[i] = static_cast<double>(row[i]);
+        return buffer_.data();
+    }
+
+  private:
+    std::vector<double> buffer_;
+};
+
 class BallTerms {
   public:
     explicit BallTerms(double curvature);
     RowTerms of(const double* x, std::size_t d) const;
+    // The same of a row whose x·x is known.
+    template <typename T>
+    RowTerms of(const T* x, std::size_t d, double square, WideRow& wide) const {
+        const double norm = sqrt_c_ * std::sqrt(square);
+        if (safe_square(square) && std::fabs(1.0 - norm) >= kCompensatedMargin)
+            return {norm, (1.0 - norm) * (1.0 + norm)};
+        return of(wide(x), d);
+    }
     double curvature() const { return c_; }
     double sqrt_c() const { return sqrt_c_; }
 
@@ -46,20 +74,6 @@ POINCARE_INLINE double distance_of_gap(double gap, double inverse_roots, double 
 // Writes the vector of length `length` along x (the zero vector, where x has no direction). An infinite
 // component is a direction by itself.
 void scale_to_length(const double* x, std::size_t d, double length, double* out);
-
-// A row as float64: itself, or a copy in a buffer that the caller keeps.
-class WideRow {
-  public:
-    explicit WideRow(std::size_t d) : buffer_(d) {}
-    const double* operator()(const double* row) { return row; }
-    const double* operator()(const float* row) {
-        for (std::size_t i = 0; i < buffer_.size(); ++i) buffer_[i] = static_cast<double>(row[i]);
-        return buffer_.data();
-    }
-
-  private:
-    std::vector<double> buffer_;
-};
 
 // The smallest row that is not strictly inside the ball, whichever thread meets it first.
 class FirstOutside {

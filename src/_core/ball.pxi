@@ -16,6 +16,9 @@ cdef extern from "ball.hpp" namespace "poincare" nogil:
 cdef extern from "log1p.hpp" namespace "poincare" nogil:
     double c_log1p_nonnegative "poincare::log1p_nonnegative"(double)
 
+cdef extern from "arctangent.hpp" namespace "poincare" nogil:
+    double c_atan2_nonnegative "poincare::atan2_nonnegative"(double, double)
+
 
 cdef inline size_t row_step(Py_ssize_t rows, Py_ssize_t n) noexcept nogil:
     return 0 if rows == 1 and n != 1 else 1
@@ -45,6 +48,12 @@ def scale_rows(const row_t[:, ::1] x, const double[::1] length, row_t[:, ::1] ou
     cdef size_t n = out.shape[0], x_step = row_step(x.shape[0], n), length_step = row_step(length.shape[0], n)
     with nogil:
         c_scale_rows(&x[0, 0], x_step, &length[0], length_step, n, x.shape[1], &out[0, 0], threads)
+
+
+def atan2_nonnegative(const double[::1] y, const double[::1] x, double[::1] out):
+    cdef Py_ssize_t i
+    for i in range(y.shape[0]):
+        out[i] = c_atan2_nonnegative(y[i], x[i])
 
 
 def log1p_nonnegative(const double[::1] z, double[::1] out):

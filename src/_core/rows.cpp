@@ -9,6 +9,7 @@ namespace poincare {
 namespace {
 
 constexpr std::size_t kGroupBytes = 64;
+constexpr std::size_t kAheadBytes = 4096;  // a page: there the processor stops looking ahead by itself
 
 #ifndef POINCARE_VECTOR_TYPES
 template <typename T, std::size_t N>
@@ -35,6 +36,7 @@ namespace baseline {
 #define POINCARE_SIMD_TARGET
 #define POINCARE_SIMD_BYTES 16
 #define POINCARE_SIMD_ROWS 1  // eight accumulators a row: a second row would spill
+#define POINCARE_SIMD_PAIRS 1
 #include "rows_simd.inc"
 }  // namespace baseline
 
@@ -43,6 +45,7 @@ namespace avx2 {
 #define POINCARE_SIMD_TARGET POINCARE_AVX2
 #define POINCARE_SIMD_BYTES 32
 #define POINCARE_SIMD_ROWS 2
+#define POINCARE_SIMD_PAIRS 1
 #include "rows_simd.inc"
 }  // namespace avx2
 
@@ -50,6 +53,7 @@ namespace avx512 {
 #define POINCARE_SIMD_TARGET POINCARE_AVX512
 #define POINCARE_SIMD_BYTES 64
 #define POINCARE_SIMD_ROWS 4
+#define POINCARE_SIMD_PAIRS 4
 #include "rows_simd.inc"
 }  // namespace avx512
 #endif

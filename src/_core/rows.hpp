@@ -24,6 +24,16 @@ struct RowKernels {
     // out[r] = squared_gap_f32(query, rows[r], n), likewise
     void (*squared_gaps_f32)(const float* query, const float* const* rows, std::size_t count, std::size_t n,
                              float* out);
+    // Of `count` rows that lie one after the other: first[r] = x·row, or |x − row|², and second[r] = row·row,
+    // each with the bits of the kernels above; a row is read from memory once, those behind it asked for.
+    void (*dots_and_squares_f64)(const double* x, const double* rows, std::size_t count, std::size_t n,
+                                 double* first, double* second);
+    void (*gaps_and_squares_f64)(const double* x, const double* rows, std::size_t count, std::size_t n,
+                                 double* first, double* second);
+    void (*dots_and_squares_f32)(const double* x, const float* rows, std::size_t count, std::size_t n,
+                                 double* first, double* second);
+    void (*gaps_and_squares_f32)(const double* x, const float* rows, std::size_t count, std::size_t n,
+                                 double* first, double* second);
 };
 
 // The table of the level in force (cpu.hpp).
@@ -40,6 +50,23 @@ inline float squared_gap(const float* x, const float* y, std::size_t n) {
 }
 inline double squared_gap(const double* x, const double* y, std::size_t n) {
     return row_kernels().squared_gap_f64(x, y, n);
+}
+
+inline void dots_and_squares(const double* x, const double* rows, std::size_t count, std::size_t n,
+                             double* dots, double* squares) {
+    row_kernels().dots_and_squares_f64(x, rows, count, n, dots, squares);
+}
+inline void dots_and_squares(const double* x, const float* rows, std::size_t count, std::size_t n,
+                             double* dots, double* squares) {
+    row_kernels().dots_and_squares_f32(x, rows, count, n, dots, squares);
+}
+inline void gaps_and_squares(const double* x, const double* rows, std::size_t count, std::size_t n,
+                             double* gaps, double* squares) {
+    row_kernels().gaps_and_squares_f64(x, rows, count, n, gaps, squares);
+}
+inline void gaps_and_squares(const double* x, const float* rows, std::size_t count, std::size_t n,
+                             double* gaps, double* squares) {
+    row_kernels().gaps_and_squares_f32(x, rows, count, n, gaps, squares);
 }
 
 // out[i] = query · matrix[rows[i]], or query · matrix[first + i] where `rows` is null. Row-major, n columns.

@@ -34,6 +34,22 @@ def test_log1p_is_right_to_two_ulp_from_subnormal_to_huge() -> None:
     assert np.isnan(out[0])
 
 
+def test_atan2_is_right_to_a_few_ulp_in_the_upper_half_plane() -> None:
+    y = np.concatenate(
+        [10 ** rng.uniform(-300, 10, 1500), rng.uniform(0, 2, 1500), [0, 0, 5e-324, 1, 1, 0.0, 1]]
+    )
+    x = np.concatenate([rng.uniform(-2, 2, 3000), [1, -1, 1, 0, -0.0, 0, np.tan(3 * np.pi / 8)]])
+    x[:300] = y[:300] * rng.uniform(-1.001, 1.001, 300)
+    x[300:600] = y[300:600] * np.tan(3 * np.pi / 8) * (1 + rng.uniform(-1e-15, 1e-15, 300))
+    out = np.empty_like(y)
+    _kernels.atan2_nonnegative(y, x, out)
+    with mp.workdps(40):
+        exact = [mp.atan2(mpf(a), mpf(b)) if a or b else mpf(0) for a, b in zip(y, x, strict=True)]
+        assert max(relative_error(f, angle) for f, angle in zip(out, exact, strict=True)) < 5e-16
+    _kernels.atan2_nonnegative(np.array([np.nan, 1.0, 0.0]), np.array([1.0, np.nan, np.nan]), out[:3])
+    assert np.isnan(out[:3]).all()
+
+
 def test_polar_distance_at_every_radius() -> None:
     radii = [0.0, 1e-300, 1e-9, 0.3, 5.0, 19.9, 20.1, 60.0, 300.0, 800.0]
     chords = [0.0, 1e-320, 1e-30, 1e-3, 1.0, 4.0]
@@ -104,6 +120,58 @@ def test_distances_against_numpy(dtype: Any, d: int, n: int) -> None:
     assert _kernels.ball_distances(x, y, 1.0, line, 1) == -1
     np.testing.assert_allclose(line, np.diag(expected), rtol=1e-13)
     np.testing.assert_array_equal(line.astype(dtype), np.diag(table))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, 2, 7, 16, 31, 63, 384])
+@pytest.mark.parametrize("n", [1, 5, 32, 33, 100])
+def test_one_against_many_is_pair_by_pair_to_the_bit(dtype: Any, d: int, n: int) -> None:
+    """Either side may be the one; near the boundary and where directions are nearly parallel too."""
+    y = rows(n, d, dtype)
+    y[::3] *= np.array((1 - 1e-5) / np.linalg.norm(y[::3], axis=1, keepdims=True), dtype)
+    x = y[:1] * dtype(0.9) if n > 1 else rows(1, d, dtype)
+    every = np.repeat(x, n, axis=0)
+    for one, many in ((x, y), (y, x)):
+        wide = (every, y) if one is x else (y, every)
+        found, expected = np.empty(n), np.empty(n)
+        for kernel in (_kernels.ball_distances, _kernels.cone_angles):
+            assert kernel(one, many, 1.0, found, 1) == -1
+            assert kernel(*wide, 1.0, expected, 2) == -1
+            np.testing.assert_array_equal(found, expected)
+        _kernels.cone_energies(one, many, 1.0, 0.2, found, 2)
+        _kernels.cone_energies(*wide, 1.0, 0.2, expected, 1)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("d", [1, 3, 10, 64, 65, 384])
+def test_angles_against_gyrovectors(d: int) -> None:
+    """Ξ as the angle between x and log_x(y), which is along −x ⊕ y; ψ from its formula."""
+    x, y = rows(200, d, np.float64), rows(200, d, np.float64)
+    xx, yy, xy = (np.sum(a * b, axis=1, keepdims=True) for a, b in ((x, x), (y, y), (x, y)))
+    heading = -(1 - 2 * xy + yy) * x + (1 - xx) * y
+    across = heading - x * np.sum(heading * x, axis=1, keepdims=True) / xx
+    expected = np.arctan2(np.linalg.norm(across, axis=1), np.sum(heading * x, axis=1) / np.sqrt(xx[:, 0]))
+    found, aperture, energy = np.empty(200), np.empty(200), np.empty(200)
+    assert _kernels.cone_angles(x, y, 1.0, found, 2) == -1
+    np.testing.assert_allclose(found, expected, atol=2e-12 if d > 1 else 1e-7)
+    assert _kernels.half_apertures(x, 1.0, 0.3, aperture, 2) == -1
+    length = np.sqrt(xx[:, 0])
+    sine = np.minimum(1, 0.3 * (1 - length) * (1 + length) / length)
+    np.testing.assert_allclose(aperture, np.where(length < 0.3, np.pi, np.arcsin(sine)), rtol=1e-12)
+    assert _kernels.cone_energies(x, y, 1.0, 0.3, energy, 2) == -1
+    np.testing.assert_allclose(energy, np.maximum(0, found - aperture), atol=1e-15)
+
+
+@pytest.mark.parametrize("d", [1, 5, 16, 17, 24, 100, 384, 1000])
+@pytest.mark.parametrize("c", [0.3, 1.0, 7.0])
+def test_the_margin_next_to_the_boundary_is_right_to_a_few_ulp(d: int, c: float) -> None:
+    x = rng.normal(size=(40, d)) * 10 ** rng.uniform(-6, 0, (40, d))
+    x *= (1 - 10 ** rng.uniform(-14, -4.3, (40, 1))) / np.sqrt(c) / np.linalg.norm(x, axis=1, keepdims=True)
+    norm, margin = np.empty(40), np.empty(40)
+    assert _kernels.ball_row_terms(x, c, norm, margin, 1) == -1
+    with mp.workdps(60):
+        for row, found in zip(x, margin, strict=True):
+            assert relative_error(found, 1 - mpf(c) * sum(mpf(v) ** 2 for v in row)) < 4e-16
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

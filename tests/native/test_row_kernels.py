@@ -30,6 +30,18 @@ for dim in (1, 7, 16, 31, 32, 47, 48, 64, 100, 384):
     for metric in (_kernels.SCAN_SHELL, _kernels.SCAN_HYPERBOLIC):
         scan = Scan(rows, rng.uniform(0, 30, 333), rows[9].copy(), metric=metric, depth_bias=0.1)
         sha.update(repr(scan.top(20)).encode())
+    scale = np.tanh(rng.uniform(0, 19, (333, 1)) / 2)
+    for x in (rows * scale, np.array(rows * np.minimum(scale, 0.999), np.float32)):
+        line, table = np.empty(333), np.empty((333, 333), x.dtype)
+        pairs = (x[:1], x), (x, x[:1]), (x, np.ascontiguousarray(np.roll(x, 1, 0)))
+        for one, other in pairs:
+            for kernel in (_kernels.ball_distances, _kernels.cone_angles):
+                assert kernel(one, other, 1.0, line, 1) == -1
+                sha.update(line.tobytes())
+        assert _kernels.half_apertures(x, 1.0, 0.2, line, 1) == -1
+        sha.update(line.tobytes())
+        assert _kernels.ball_pairwise(x, x, 1.0, table, 1) == -1
+        sha.update(table.tobytes())
 print(_kernels.simd_level(), sha.hexdigest())
 """
 
