@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import poincare_memory.index as index_module
 from poincare_memory import MIPSIndex, PoincareBall
 
 BALL = PoincareBall(0.7)
@@ -45,6 +46,25 @@ def test_the_graph_finds_the_nearest_at_mixed_depths() -> None:
     queries = points(40, dim=8, seed=2)
     hits = sum(len({*exact.query(q, 10)[0]} & {*graph.query(q, 10)[0]}) for q in queries)
     assert hits >= 0.95 * 400
+
+
+@pytest.mark.parametrize(("stored", "dim", "asked"), [(300, 8, 64), (1200, 8, 128), (1200, 80, 132)])
+def test_more_points_and_dimensions_have_more_candidates(
+    stored: int, dim: int, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "MANY_POINTS", 300)
+    index = MIPSIndex(BALL, "hnsw").build(points(stored, dim=dim))
+    query = points(1, dim=dim, seed=1)[0]
+    answer = index.query(query, 3)[0].tolist()
+    graph, candidates = index._graph, []
+
+    class Asked:
+        def search(self, *arguments: Any, ef: int, **options: Any) -> Any:
+            candidates.append(ef)
+            return graph.search(*arguments, ef=ef, **options)
+
+    monkeypatch.setattr(index, "_graph", Asked())
+    assert (index.query(query, 3)[0].tolist(), candidates) == (answer, [asked])
 
 
 @pytest.mark.parametrize("empty", [[], np.zeros((0, 5)), np.zeros((0, 0))])

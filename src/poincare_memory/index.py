@@ -45,6 +45,7 @@ FEW_DIMENSIONS = 64
 MORE_DIMENSIONS = (
     8  # beyond those few, for so many a graph search looks at one candidate more: they are about as near
 )
+MANY_POINTS = 100_000  # beyond, candidates grow with the root of their number
 SPARE = 6  # candidates beyond 2 k that a graph in bands is asked for
 SORTED_WHOLE = 512  # values that are sorted sooner than parted
 ASKED_OF_A_GRAPH = 64  # points that a new graph must find again ...
@@ -65,7 +66,8 @@ class MIPSIndex:
     hnsw_m : int, default 32
         Links a node in the graph backends.
     ef_search : int, default 64
-        Candidates looked at by a graph search; more is slower and finds more.
+        Candidates looked at by a graph search; more is slower and finds more. One is added for each 8 dimensions
+        beyond 64, and from 100,000 points on all grow with the root of the number of points.
     n_threads : int or None, default None
         Threads that build a graph; None: all processors. One thread builds the same graph at each run.
 
@@ -189,7 +191,7 @@ class MIPSIndex:
         if self._graph is not None:
             if scaled > _hnsw.LARGEST_RADIUS:
                 return None
-            ef = max(self._looked_at(len(query)), 2 * k)
+            ef = max(self._looked_at(self.size, len(query)), 2 * k)
             direction = np.empty(len(query))
             _kernels.unit_direction(query, direction)
             # Bands of radii are skipped by the last that is asked for; on a shell there is one band.
@@ -206,9 +208,10 @@ class MIPSIndex:
             return np.sort(rows) if len(rows) >= k else None
         return None
 
-    def _looked_at(self, dim: int) -> int:
-        """Candidates that a graph search keeps, at least."""
-        return self.ef_search + max(0, dim - FEW_DIMENSIONS) // MORE_DIMENSIONS
+    def _looked_at(self, points: int, dim: int) -> int:
+        """Candidates that a search of a graph over so many points keeps, at least."""
+        usual = self.ef_search + max(0, dim - FEW_DIMENSIONS) // MORE_DIMENSIONS
+        return round(usual * math.sqrt(max(1.0, points / MANY_POINTS)))
 
     def _built_graph(self, points: FloatArray) -> _hnsw.Graph | None:
         direction, radius = ball_to_polar(points, self.ball.c)

@@ -194,7 +194,7 @@ void low_scores(const Store& store, Random& random) {
     const double bias = -std::pow(10.0, uniform(random, 0, 200));
     const poincare::ScanQuery query{};
     const poincare::ScanScoring scoring{store.sqrt_c, bias, 0, nullptr, 0, 0, nullptr, nullptr};
-    const poincare::ScanCandidates candidates{nullptr, nullptr, store.n};
+    const poincare::ScanCandidates candidates{nullptr, store.n};
     const poincare::ScanColumns columns = store.columns();
     std::vector<float> above(store.n);
     poincare::OptimisticScores(columns, query, scoring, candidates)(0, store.n, above.data());
@@ -229,9 +229,9 @@ void scan(const Store& store, Random& random) {
     for (std::uint8_t& flag : mask) flag = below(random, 3) != 0;
     const std::size_t k = 1 + below(random, candidates.size() + 3);
     std::vector<poincare::ScanHit> hits(k);
-    const std::size_t found =
-        poincare::scan_top_k(store.columns(), query, scoring,
-                             {candidates.data(), mask.data(), candidates.size()}, k, hits.data(), 1);
+    const std::size_t found = poincare::scan_top_k_of_passing(store.columns(), query, scoring,
+                                                              {candidates.data(), candidates.size()},
+                                                              mask.data(), k, hits.data(), 1);
     const std::size_t passing = static_cast<std::size_t>(std::count(mask.begin(), mask.end(), 1));
     CHECK(found == std::min(k, passing));
 
