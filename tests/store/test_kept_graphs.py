@@ -32,8 +32,7 @@ class Table:
 
 @pytest.fixture(autouse=True)
 def graphs_for_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"GRAPH_COST": 0, "GRAPH_SHARE": 1}.items():
-        monkeypatch.setattr(ranking, name, value)
+    monkeypatch.setattr(ranking, "SCANNED_MEANWHILE", 0)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ def test_every_write_is_taken_in(steps: list[tuple[str, str, int]], query: str, 
 
 
 def test_the_graph_answers_like_the_scan(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "GRAPH_COST", 0)
+    monkeypatch.setattr(ranking, "SCANNED_MEANWHILE", 0)
     monkeypatch.setattr(ranking, "GRAPH_WORDS", 20)
     rng = np.random.default_rng(0)
     mem = Memory(decay=HalfLife(1000))

@@ -84,7 +84,7 @@ def test_the_graph_answers_like_the_scan(
     graph_calls: list[bool],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ranking, "GRAPH_COST", 0)
+    monkeypatch.setattr(ranking, "SCANNED_MEANWHILE", 0)
     if alone:
         monkeypatch.setattr(mem, "depth_bias", 0.0)
         monkeypatch.setattr(mem, "decay", NoDecay())
@@ -113,18 +113,45 @@ def test_terms_that_outweigh_distance_cost_nothing(
         assert answers(mem, use_index, k=5) == answers(mem, False, k=5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("cost", "by_graph"), [(1000, True), (2000, False)])
+@pytest.mark.parametrize(("cost", "by_graph"), [(15, True), (40, False)])
 def test_half_of_the_memories_are_worth_a_fourth_of_the_graph(
     cost: int, by_graph: bool, mem: Memory, graph_calls: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The graph visits twice the nodes where half pass, of which a scan reads half."""
-    monkeypatch.setattr(ranking, "GRAPH_COST", cost)
+    monkeypatch.setattr(ranking, "SCANNED_MEANWHILE", cost)
     monkeypatch.setattr(mem, "depth_bias", 0.0)
     monkeypatch.setattr(mem, "decay", NoDecay())
     asked: dict[str, Any] = {"k": 5, "touch": False}
     mem.search(str(N), **asked)
     mem.search(str(N), filters={"g": 1}, **asked)
     assert graph_calls == [True, by_graph]
+
+
+@pytest.mark.parametrize("metric", ["shell", "hyperbolic"])
+@pytest.mark.parametrize(("decay", "by_graph"), [(HalfLife(1), False), (HalfLife(1e6), True)])
+def test_a_graph_that_age_outweighs_is_asked_once(
+    metric: str,
+    decay: HalfLife,
+    by_graph: bool,
+    mem: Memory,
+    graph_calls: list[bool],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ranking, "SCANNED_MEANWHILE", 10)
+    monkeypatch.setattr(mem, "depth_bias", 0.0)
+    monkeypatch.setattr(mem, "decay", decay)
+    asked: list[int] = []  # rows
+    nearest = ranking.Ranking._best_of_nearest
+
+    def counted(self: Any, k: int, wanted: int, *arguments: Any) -> Any:
+        asked.append(wanted)
+        return nearest(self, k, wanted, *arguments)
+
+    monkeypatch.setattr(ranking.Ranking, "_best_of_nearest", counted)
+    through_graph = answers(mem, True, k=1, metric=metric)
+    assert abs(sum(graph_calls) - 20 * by_graph) < 5
+    assert len(asked) < 25  # of 20 queries; a few are promising enough to ask again
+    assert through_graph == answers(mem, False, k=1, metric=metric)
 
 
 def test_rare_matches_and_large_k_are_found(mem: Memory) -> None:
@@ -159,7 +186,7 @@ def test_the_index_follows_changes(mem: Memory) -> None:
 
 def test_distance_alone_is_ranked_where_the_graph_holds_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """By one native call: the scan's hits to the bit, after removals too."""
-    monkeypatch.setattr(ranking, "GRAPH_COST", 0)
+    monkeypatch.setattr(ranking, "SCANNED_MEANWHILE", 0)
     mem = Memory(embedder=Clusters(), clock=lambda: NOW)
     mem.add_many({"text": str(i), "id": str(i)} for i in range(N) if not 300 <= i < 303)
     for id in map(str, range(0, N, 7)):
@@ -181,8 +208,7 @@ def test_distance_alone_is_ranked_where_the_graph_holds_everything(monkeypatch: 
 def test_memories_too_deep_for_the_graph_are_searched_by_the_scan(
     emptied: bool, graph_calls: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranking, "GRAPH_COST", 0)
-    monkeypatch.setattr(ranking, "GRAPH_SHARE", 1)
+    monkeypatch.setattr(ranking, "SCANNED_MEANWHILE", 0)
     monkeypatch.setattr(ranking, "GRAPH_LEAST", 1)
     mem = Memory(embedder=Clusters(), depth_step=1.0, metric="hyperbolic")
     mem.add_many({"text": str(i), "id": str(i)} for i in range(400, 410))

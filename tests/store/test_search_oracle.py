@@ -133,8 +133,7 @@ def agree(found: list[SearchResult], expected: list[Scored], k: int) -> None:
 def every_way() -> Any:
     """Graph and columns of keys however few memories there are."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "GRAPH_COST", 0)
-        patch.setattr(ranking, "GRAPH_SHARE", 1)
+        patch.setattr(ranking, "SCANNED_MEANWHILE", 0)
         patch.setattr(ranking, "GRAPH_LEAST", 8)
         patch.setattr(ranking, "GRAPH_WORDS", 3)
         patch.setattr(candidates, "LEAST_CANDIDATES", 1)

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from .arrays import Rows
     from .state import Metric, Store
 
-GRAPH_COST: Final = 8192  # rows that are scanned in the time of a search of the graph
-GRAPH_SHARE: Final = 8  # and so it is when more than one row in so many would come from the graph
 GRAPH_LEAST: Final = 64  # rows asked of the graph at first
+SCANNED_MEANWHILE: Final = 100  # rows, in the time that a graph takes to find one
+STEP: Final = 4  # times as many are asked for, where those were not enough
+SAMPLE: Final = 128  # candidates that tell how many of all are so near
 BELOW_ROUNDING: Final = 1 - 1e-5  # of a distance: graphs order by float32
+LARGEST_HALF: Final = 350.0  # of a distance: its sinh, squared, is finite
 GRAPH_WORDS: Final = 1024  # best matches of words that are scored beside them
 
 SCAN_METRIC: Final = {"shell": _kernels.SCAN_SHELL, "hyperbolic": _kernels.SCAN_HYPERBOLIC}
@@ -65,12 +67,12 @@ class Candidates:
         return Candidates(rows, len(rows), False, energies, None, weights, bonus)
 
 
-def graph_pays(passing: int, memories: int) -> bool:
+def graph_pays(asked: int, passing: int, memories: int) -> bool:
     """Whether a graph of all memories finds the nearest of those that pass sooner than a scan of these.
 
     The fewer pass, the more of its nodes a graph visits to meet as many that do: its time grows as the scan's shrinks.
     """
-    return passing * passing >= GRAPH_COST * memories
+    return asked <= passing and asked * memories * SCANNED_MEANWHILE <= passing * passing
 
 
 @dataclass(slots=True)
@@ -140,14 +142,15 @@ class Ranking:
         if query is None or query.direction is None or candidates.weights is not None:
             return None
         passing = candidates.count if candidates.mask is None else int(np.count_nonzero(candidates.mask))
-        if not graph_pays(passing, self.store.columns.n):
+        memories = self.store.columns.n
+        if not graph_pays(wanted, passing, memories):
             return None
         allowed = self._allowed(candidates)
         most = self._most_besides_distance()
         matching, bonus, most_of_rest = self._matching(candidates)
         most += most_of_rest
         alone = self._distance_alone() and bonus is None
-        while wanted * GRAPH_SHARE <= passing:
+        while graph_pays(wanted, passing, memories):
             found = self._nearest_on_shell(k, wanted, allowed) if alone else None
             if found is None:
                 alone = False
@@ -155,10 +158,36 @@ class Ranking:
             if found is None:
                 return None
             hits, reached = found
-            if len(hits) >= k and hits[k - 1][1] > most - reached * BELOW_ROUNDING:
+            missing = (
+                most - hits[k - 1][1] if len(hits) >= k else math.inf
+            )  # the distance that has to be reached
+            if missing < reached * BELOW_ROUNDING:
                 return hits if candidates.rows is None else [self._at_row(candidates, hit) for hit in hits]
-            wanted *= 4
+            expected = int(self._share_within(candidates, missing) * passing)
+            if not graph_pays(
+                expected // STEP, passing, memories
+            ):  # less a step: better scores ask for less distance
+                return None
+            wanted *= STEP
         return None
+
+    def _share_within(self, candidates: Candidates, distance: float) -> float:
+        """The share of those that pass that is within this distance of the query, by a sample and the codes."""
+        query, columns = self.query, self.store.columns
+        assert query is not None and query.direction is not None
+        coded = self.store.coded.of(columns, candidates.count)
+        at = np.linspace(0, candidates.count - 1, SAMPLE).astype(np.int64)
+        at = at if candidates.mask is None else at[candidates.mask[at] != 0]
+        half = min(self.store.ball.sqrt_c * distance / 2, LARGEST_HALF)
+        if coded is None or not len(at) or half < 0:
+            return 0.0
+        rows = at if candidates.rows is None else candidates.rows[at]
+        codes = coded.codes[rows, : columns.dim].astype(np.float32)
+        product = coded.scale[rows] * (codes @ query.direction.astype(np.float32))
+        r = self.store.ball.sqrt_c * query.radius
+        s = r if query.metric == "shell" else self.store.ball.sqrt_c * columns.radius[rows]
+        q = np.sinh((r - s) / 2) ** 2 + np.sinh(r) * np.sinh(s) * (1 - product) / 2
+        return float(np.mean(q <= math.sinh(half) ** 2))
 
     def _distance_alone(self) -> bool:
         """Whether only distance, on the shell, ranks what words add nothing to."""
