@@ -99,3 +99,46 @@ def test_what_killed_writers_left_is_swept_away_a_day_later(tmp_path):
         os.utime(file, (then, then))
     filled(1).save(tmp_path / "m.db")
     assert sorted(os.listdir(tmp_path)) == sorted({"m.db", *list(ages)[2:]})
+
+
+def test_the_disk_begins_while_a_file_grows_and_the_pieces_come_through(tmp_path, monkeypatch):
+    path = tmp_path / "growing"
+    path.write_bytes(b"")
+    begun: list[int] = []  # how long the file was
+
+    def start(descriptor: int) -> None:
+        assert os.path.samestat(os.fstat(descriptor), path.stat())
+        begun.append(path.stat().st_size)
+
+    monkeypatch.setattr(atomic._kernels, "start_writeback", start)
+    monkeypatch.setattr(atomic, "WRITTEN_AT_ONCE", 10)
+    with atomic.EarlyWriting(path) as disk, path.open("wb", buffering=0) as file:
+        for piece in disk.along([b"12345", b"6789", b"0", b"12345678901", b"1"], len):
+            file.write(piece)
+    assert path.read_bytes() == b"1234567890123456789011"
+    assert begun == [10, 21]
+
+
+def test_the_disk_that_cannot_begin_is_no_error_of_its_own(tmp_path):
+    reading, writing = os.pipe()
+    for descriptor in (reading, writing):
+        atomic._kernels.start_writeback(descriptor)  # no file
+        os.close(descriptor)
+    atomic._kernels.start_writeback(writing)  # closed
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nothing lists the files that are open")
+def test_a_save_leaves_no_file_open_whether_it_succeeds_or_not(tmp_path, monkeypatch):
+    memory = filled(300)
+    memory.save(tmp_path / "a.db")
+    before = os.listdir("/proc/self/fd")
+    memory.save(tmp_path / "a.db")
+    assert os.listdir("/proc/self/fd") == before
+
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("poincare_memory.store.sql.commit", full)
+    with pytest.raises(MemoryError):
+        memory.save(tmp_path / "a.db")
+    assert os.listdir("/proc/self/fd") == before

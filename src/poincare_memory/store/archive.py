@@ -60,6 +60,11 @@ BLOCK = 256  # records a block: a megabyte or so, so that what one step writes i
 Result = TypeVar("Result")
 
 
+def size_of(block: Block) -> int:
+    """Bytes of its vectors."""
+    return sum(vectors.nbytes for vectors in block)
+
+
 @dataclass
 class Archive:
     """Settings, one list a field (times as ISO 8601 strings), and the vectors in blocks, in the same order.

@@ -9,13 +9,18 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
+
+from .._core import _kernels
 
 ABANDONED_SECONDS: Final = 24 * 3600  # a temporary file that nobody wrote to for so long is nobody's
+WRITTEN_AT_ONCE: Final = 2**23  # bytes: few calls, and the disk has work from early on
 
-__all__ = ["is_special", "replacing", "write_text"]
+Piece = TypeVar("Piece")
+
+__all__ = ["EarlyWriting", "is_special", "replacing", "write_text"]
 
 
 @contextlib.contextmanager
@@ -82,6 +87,33 @@ def _create(temporary: Path, target: Path) -> None:
         os.close(os.open(temporary, flags, 0o600 if target.exists() else 0o666))
     except OSError as error:  # a user knows of the target only
         raise OSError(error.errno, f"{error.strerror} in its folder", str(target)) from error
+
+
+class EarlyWriting:
+    """Has the disk write a file while it grows, so that the flush at its end has less to wait for.
+
+    Entered before others open the file and left after they closed it: closing it drops the locks of this process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> EarlyWriting:
+        self._descriptor = os.open(self._path, os.O_RDWR)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+
+    def along(self, pieces: Iterable[Piece], size: Callable[[Piece], int]) -> Iterator[Piece]:
+        """What goes into the file, piece by piece; `size` tells the bytes of one."""
+        waiting = 0
+        for piece in pieces:
+            yield piece
+            waiting += size(piece)
+            if waiting >= WRITTEN_AT_ONCE:
+                _kernels.start_writeback(self._descriptor)
+                waiting = 0
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:

@@ -7,13 +7,14 @@ import errno
 import os
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import sql
-from .archive import Archive, written
-from .atomic import is_special, replacing
+from .archive import Archive, size_of, written
+from .atomic import EarlyWriting, is_special, replacing
 from .errors import StoreBusyError, StoreReadError, StoreWriteError
 from .filling import store_of
 from .room import Precision, room_of
@@ -48,8 +49,11 @@ def save(store: Store, path: str | os.PathLike[str]) -> None:
 def _replace(target: Path, archive: Archive) -> None:
     with replacing(target) as temporary:
         try:
-            with contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as connection:
-                _write(connection, archive)
+            with (
+                EarlyWriting(temporary) as disk,
+                contextlib.closing(sqlite3.connect(temporary, isolation_level=None)) as connection,
+            ):
+                _write(connection, replace(archive, vectors=disk.along(archive.vectors, size_of)))
         except sqlite3.Error as error:
             raise StoreWriteError(f"{target}: not written ({error}); it is as it was") from error
         fold_sidecars(target)
