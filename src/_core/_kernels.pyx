@@ -14,6 +14,7 @@ import numpy as _np
 include "constants.pxi"
 include "threads.pxi"
 include "interrupt.pxi"
+include "lock.pxi"
 include "ball.pxi"
 include "maps.pxi"
 include "lorentz.pxi"

@@ -63,18 +63,49 @@ def first_not_finite(numbers):
     takes longer than looking at a thousand numbers.
     """
     cdef Py_buffer buffer
-    cdef size_t n, found
     PyObject_GetBuffer(numbers, &buffer, PyBUF_CONTIG_RO | PyBUF_FORMAT)
     try:
-        n = <size_t>(buffer.len // buffer.itemsize)
-        if buffer.format[0] == b"f":
-            with nogil:
-                found = c_first_not_finite_f32(<const float*>buffer.buf, n)
-        elif buffer.format[0] == b"d":
-            with nogil:
-                found = c_first_not_finite_f64(<const double*>buffer.buf, n)
-        else:
+        if buffer.format[0] != b"f" and buffer.format[0] != b"d":
             raise TypeError(f"numbers: expected float32 or float64, got {numbers.dtype}")
+        return _first_not_finite(&buffer)
     finally:
         PyBuffer_Release(&buffer)
-    return -1 if found == n else found
+
+
+cdef enum:
+    kShortLook = 1 << 14  # bytes that are looked at in less time than it takes to let other threads run
+
+
+cdef Py_ssize_t _first_not_finite(const Py_buffer* buffer) noexcept:
+    cdef size_t n = <size_t>(buffer.len // buffer.itemsize), found
+    if buffer.len <= kShortLook:
+        found = _look_for_not_finite(buffer, n)
+    else:
+        with nogil:
+            found = _look_for_not_finite(buffer, n)
+    return -1 if found == n else <Py_ssize_t>found
+
+
+cdef size_t _look_for_not_finite(const Py_buffer* buffer, size_t n) noexcept nogil:
+    if buffer.itemsize == sizeof(float):
+        return c_first_not_finite_f32(<const float*>buffer.buf, n)
+    return c_first_not_finite_f64(<const double*>buffer.buf, n)
+
+
+cdef object _NDARRAY = _np.ndarray, _FLOAT32 = _np.dtype(_np.float32), _FLOAT64 = _np.dtype(_np.float64)
+
+
+def finite_copy(array, Py_ssize_t rows, Py_ssize_t dim):
+    """A C-contiguous copy of a matrix of `rows` times `dim` finite numbers, float32 or float64; None for anything else."""
+    cdef Py_buffer buffer
+    if type(array) is not _NDARRAY:
+        return None
+    dtype = array.dtype
+    if dtype is not _FLOAT32 and dtype is not _FLOAT64:
+        return None
+    copy = array.copy()
+    PyObject_GetBuffer(copy, &buffer, PyBUF_CONTIG_RO)
+    cdef bint expected = buffer.ndim == 2 and buffer.shape[0] == rows and buffer.shape[1] == dim
+    expected = expected and _first_not_finite(&buffer) < 0
+    PyBuffer_Release(&buffer)
+    return copy if expected else None

@@ -29,6 +29,19 @@ def plain_copy(meta):
     return (<dict>meta).copy()
 
 
+def is_plain_text(text):
+    """Whether it is a str, of no class derived from it, of ASCII, and not blank."""
+    cdef const char* letters
+    cdef Py_ssize_t i, n
+    if type(text) is not str or not PyUnicode_IS_COMPACT_ASCII(text):
+        return False
+    letters = PyUnicode_AsUTF8AndSize(text, &n)
+    for i in range(n):
+        if letters[i] > b" ":  # all white space of ASCII is up to there
+            return True
+    return False
+
+
 def field_lists(list items not None, tuple names not None, tuple defaults not None):
     """A list a name with what each item has there; None where an item is no dict, or has another key."""
     cdef Py_ssize_t i, found

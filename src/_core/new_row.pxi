@@ -1,4 +1,6 @@
 # One memory into the columns of a store, in one step: no code of Python's runs in between, so no Ctrl-C comes between.
+import os as _os
+
 cdef enum:  # places in _NEW_ROW_FIELDS
     kRadius
     kLevel
@@ -39,8 +41,12 @@ cdef class RowWriter:
     cdef void* at[kNewRowFields]
     cdef Py_ssize_t rows[kNewRowFields]
     cdef Py_ssize_t dim, written_size
+    cdef vector[double] spare
+    cdef bint in_memory
 
-    def __init__(self):
+    def __init__(self, bint in_memory):
+        """`in_memory`: rows within the arrays' length can be written without asking for a disk's room."""
+        self.in_memory = in_memory
         self.forget()
 
     def forget(self):
@@ -52,7 +58,11 @@ cdef class RowWriter:
 
     cdef int look(self, dict fields) except -1:
         cdef Py_ssize_t i
-        for i in range(kNewRowFields):
+        order = fields["order"]
+        if order is not self.arrays[kOrder]:  # those of one number a row are replaced together
+            for i in range(kDirection):
+                self.look_at(i, fields[_NEW_ROW_FIELDS[i]])
+        for i in range(kDirection, kNewRowFields):
             array = fields[_NEW_ROW_FIELDS[i]]
             if array is not self.arrays[i]:
                 self.look_at(i, array)
@@ -70,21 +80,65 @@ cdef class RowWriter:
         self.rows[i] = buffer.shape[0]
         if i == kDirection:
             self.dim = buffer.shape[1]
+            self.spare.resize(<size_t>self.dim)
         if i == kWritten:
             self.written_size = buffer.itemsize
         PyBuffer_Release(&buffer)
         self.arrays[i] = array
         return 0
 
-    def append(self, columns not None, str id not None, str text not None, meta, int32_t parent, int64_t t,
-               int64_t valid_from, int64_t valid_until, int64_t recorded_at, bint pinned, embedding,
-               tuple rule not None):
-        """A row of its own for one more memory, below the row `parent` (-1: a root), in its place; its number.
+    def append(self, columns not None, str id, str text not None, meta, parent, int64_t t, int64_t valid_from,
+               int64_t valid_until, int64_t recorded_at, bint pinned, embedding, tuple rule not None):
+        """One more memory in a row of its own, in its place, below the memory `parent` (None: a root); its id.
 
-        There is room for it (`Columns.reserve`), and its id is new. Where it fails, nothing has changed.
+        An `id` of None is made up. None is returned where it is in use already, or there is no such parent. Then, and
+        where it fails, nothing has changed.
         """
         cdef dict fields = columns.__dict__
+        cdef PyObject* found
+        cdef int32_t above = -1
+        row_of = fields["row_of"]
+        if id is None:
+            id = _new_id(row_of)
+        elif id in row_of:
+            return None
+        if parent is not None:
+            found = PyDict_GetItemWithError(<dict>row_of, parent)
+            if found is NULL:
+                return None
+            above = <object>found
+        cdef Py_buffer numbers
+        PyObject_GetBuffer(embedding, &numbers, PyBUF_CONTIG_RO)
+        try:
+            if not self.in_memory or not self.has_room(fields, numbers.itemsize):
+                columns.make_room_for_one(embedding.dtype)
+                self.look(fields)
+            if numbers.ndim != 2 or numbers.shape[0] != 1 or numbers.shape[1] != self.dim:
+                raise ValueError(f"embedding: expected shape (1, {self.dim}), got {embedding.shape}")
+            number = self.write(fields, id, text, meta, above, t, valid_from, valid_until, recorded_at, pinned,
+                                embedding, &numbers, rule)
+        finally:
+            PyBuffer_Release(&numbers)
+        if fields["undo"] is not None:
+            _note_in_log(columns, number)
+        return id
+
+    cdef bint has_room(self, dict fields, Py_ssize_t itemsize) except -1:
+        """Whether the arrays take one row more as they are."""
         self.look(fields)
+        cdef Py_ssize_t used = fields["high_water"], n = fields["n"], row = used
+        cdef list free = fields["_free_rows"]
+        if free:
+            row = free[len(free) - 1]
+        if used == 0 or row >= self.rows[kOrder] or n >= self.rows[kLive] and fields["_live_count"] is not None:
+            return False
+        if self.at[kWritten] is NULL:
+            return itemsize == sizeof(float)
+        return itemsize == self.written_size and row < self.rows[kWritten]
+
+    cdef object write(self, dict fields, str id, str text, meta, int32_t parent, int64_t t, int64_t valid_from,
+                   int64_t valid_until, int64_t recorded_at, bint pinned, embedding, Py_buffer* numbers,
+                   tuple rule):
         cdef list free = fields["_free_rows"], ids = fields["ids"], texts = fields["texts"], metas = fields["metas"]
         cdef dict held = fields["_held"]
         row_of = fields["row_of"]
@@ -104,7 +158,7 @@ cdef class RowWriter:
         cdef Py_ssize_t length = len(ids)
         try:
             (<int32_t*>self.at[kParent])[row] = parent
-            kept = self.place(row, embedding, rule)
+            kept = self.place(row, numbers, rule)
             row_of[id] = number
             if kept:
                 held[number] = embedding[0]
@@ -161,18 +215,11 @@ cdef class RowWriter:
         (<double*>self.at[kOwn])[row] = (<double*>self.at[kAbove])[row] = 0
         (<uint8_t*>self.at[kDirected])[row] = (<uint8_t*>self.at[kLearnt])[row] = 0
 
-    cdef bint place(self, int32_t row, embedding, tuple rule) except -1:
+    cdef bint place(self, int32_t row, Py_buffer* numbers, tuple rule) except -1:
         """Place and embedding of a row whose parent is set; whether the embedding must be held apart."""
-        cdef Py_buffer numbers
-        PyObject_GetBuffer(embedding, &numbers, PyBUF_CONTIG_RO)
-        try:
-            if numbers.ndim != 2 or numbers.shape[0] != 1 or numbers.shape[1] != self.dim:
-                raise ValueError(f"embedding: expected shape (1, {self.dim}), got {embedding.shape}")
-            if numbers.itemsize == sizeof(float):
-                return self.place_numbers(row, <const float*>numbers.buf, rule)
-            return self.place_numbers(row, <const double*>numbers.buf, rule)
-        finally:
-            PyBuffer_Release(&numbers)
+        if numbers.itemsize == sizeof(float):
+            return self.place_numbers(row, <const float*>numbers.buf, rule)
+        return self.place_numbers(row, <const double*>numbers.buf, rule)
 
     cdef bint place_numbers(self, int32_t row, const placed_float* numbers, tuple rule) except -1:
         cdef PlacementColumns[placed_float] columns
@@ -191,9 +238,9 @@ cdef class RowWriter:
                 raise ValueError("embedding: expected float32, as all others are")
             columns.own, columns.above, columns.kept = <double*>self.at[kOwn], <double*>self.at[kAbove], &kept
         if placed_float is float:
-            c_place_rows_f32(columns, &row, 1, _placement_rule(rule), 1)
+            c_place_row_alone_f32(columns, row, _placement_rule(rule), self.spare.data())
         else:
-            c_place_rows_f64(columns, &row, 1, _placement_rule(rule), 1)
+            c_place_row_alone_f64(columns, row, _placement_rule(rule), self.spare.data())
         if self.at[kWritten] is NULL:
             return kept
         if row >= self.rows[kWritten]:
@@ -207,3 +254,22 @@ cdef class RowWriter:
         else:
             raise ValueError("embedding: expected float32, as all others are")
         return False
+
+
+cdef int _note_in_log(columns, number) except -1:
+    row, undo = _np.array((number,), _np.int32), columns.undo
+    steps = undo.length
+    try:
+        undo.allocated(row)
+    except BaseException:  # a KeyboardInterrupt before the log knew
+        if undo.length == steps:
+            columns.discard(row)
+        raise
+    return 0
+
+
+cdef str _new_id(row_of):
+    while True:
+        id = _os.urandom(6).hex()
+        if id not in row_of:
+            return id

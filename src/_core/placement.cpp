@@ -69,7 +69,9 @@ void combine(double a, const double* x, double b, const double* y, double* out, 
 // Places children of one level below another; keeps what their radii share.
 class Placer {
   public:
-    Placer(const PlacementRule& rule, std::size_t dim) : rule_(rule), dim_(dim), spare_(dim) {}
+    // `spare` is room for dim numbers.
+    Placer(const PlacementRule& rule, std::size_t dim, double* spare)
+        : rule_(rule), dim_(dim), spare_(spare) {}
 
     // Final direction of a child at `radius` whose own direction is scale·x (of length 1), below a parent in
     // the direction u. `direction` may be x.
@@ -115,13 +117,13 @@ class Placer {
             combine(a * inverse, u, b * inverse * e_scale, e, out, dim_);
             return;
         }
-        combine(a, u, b * e_scale, e, spare_.data(), dim_);
+        combine(a, u, b * e_scale, e, spare_, dim_);
         // Opposite directions can cancel: then the geodesic passes through the origin just there, any
         // direction is right, and the child keeps its own.
-        const bool cancelled = dot(spare_.data(), spare_.data(), dim_) < kCancelledSquare;
-        if (cancelled) combine(e_scale, e, 0, e, spare_.data(), dim_);
-        normalise(spare_.data(), dim_);
-        std::copy(spare_.begin(), spare_.end(), out);
+        const bool cancelled = dot(spare_, spare_, dim_) < kCancelledSquare;
+        if (cancelled) combine(e_scale, e, 0, e, spare_, dim_);
+        normalise(spare_, dim_);
+        std::copy(spare_, spare_ + dim_, out);
     }
 
     // Rotates e towards u, as far as the parent's entailment cone (Ganea et al. 2018) asks. On the cone's
@@ -149,22 +151,22 @@ class Placer {
         }
         // The part of e at right angles to u; e − u is exact where the two are near.
         for (std::size_t i = 0; i < dim_; ++i) spare_[i] = (e[i] - u[i]) + gap / 2 * u[i];
-        const bool sideways = dot(spare_.data(), spare_.data(), dim_) > kCancelledSquare
-                                  ? normalise(spare_.data(), dim_)
-                                  : angle > 1 && perpendicular(u, dim_, spare_.data());
+        const bool sideways = dot(spare_, spare_, dim_) > kCancelledSquare
+                                  ? normalise(spare_, dim_)
+                                  : angle > 1 && perpendicular(u, dim_, spare_);
         if (!sideways) {
             std::copy(u, u + dim_, e);
             return;
         }
         const double cosine = std::cos(widest);
         const double sine = std::sin(widest);
-        combine(cosine, u, sine, spare_.data(), e, dim_);
+        combine(cosine, u, sine, spare_, e, dim_);
         normalise(e, dim_);
     }
 
     PlacementRule rule_;
     std::size_t dim_;
-    std::vector<double> spare_;
+    double* spare_;
     double R_ = -1;
     double S_ = -1;
     double log_sinh_R_ = 0;
@@ -178,6 +180,12 @@ const double* widened(const double* row, std::size_t, double*) {
 const double* widened(const float* row, std::size_t dim, double* copy) {
     std::copy(row, row + dim, copy);
     return copy;
+}
+
+template <typename T>
+std::int32_t level_below(const PlacementColumns<T>& columns, std::int32_t row) {
+    const std::int32_t parent = columns.parent[row];
+    return parent < 0 ? 0 : columns.level[parent] + 1;
 }
 
 // Of a row that was not learnt, whose mark it sets.
@@ -223,24 +231,25 @@ void place_row(const PlacementColumns<T>& columns, std::size_t row, const T* emb
     }
 }
 
-// Folds embeddings of rows that are in place, while they are in the processor's cache.
+// Folds embeddings of rows that are in place, while they are in the processor's cache; `spare` is room for
+// dim numbers.
 template <typename T>
 class Folder {
   public:
-    explicit Folder(const PlacementColumns<T>& columns)
+    Folder(const PlacementColumns<T>& columns, double* spare)
         : mixture_{columns.direction, columns.parent, columns.own, columns.above, columns.dim},
           kept_(columns.kept),
-          wide_(kept_ ? columns.dim : 0) {}
+          spare_(spare) {}
 
     void fold(std::size_t at, std::size_t row, const T* embedding) {
         if constexpr (std::is_same_v<T, float>)
-            if (kept_) kept_[at] = !fold_embedding(mixture_, row, embedding, wide_.data());
+            if (kept_) kept_[at] = !fold_embedding(mixture_, row, embedding, spare_);
     }
 
   private:
     MixtureColumns mixture_;
     std::uint8_t* kept_;
-    std::vector<double> wide_;
+    double* spare_;
 };
 
 }  // namespace
@@ -252,8 +261,7 @@ void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, st
     std::int32_t shallowest = INT32_MAX;
     std::int32_t deepest = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        const std::int32_t parent = columns.parent[rows[i]];
-        const std::int32_t level = parent < 0 ? 0 : columns.level[parent] + 1;
+        const std::int32_t level = level_below(columns, rows[i]);
         columns.level[rows[i]] = level;
         shallowest = std::min(shallowest, level);
         deepest = std::max(deepest, level);
@@ -278,8 +286,9 @@ void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, st
         const std::size_t wide = end - begin;
         parallel_ranges(wide, threads_for(threads, wide * columns.dim, kGrain),
                         [&](std::size_t first, std::size_t last) {
-                            Placer placer(rule, columns.dim);
-                            Folder<T> folder(columns);
+                            std::vector<double> spare(columns.dim);
+                            Placer placer(rule, columns.dim, spare.data());
+                            Folder<T> folder(columns, spare.data());
                             for (std::size_t i = first; i < last; ++i) {
                                 if ((i - first) % block == 0) poll();
                                 const std::size_t at = by_level[begin + i];
@@ -292,6 +301,18 @@ void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, st
         begin = end;
     }
 }
+
+template <typename T>
+void place_row_alone(const PlacementColumns<T>& columns, std::int32_t row, const PlacementRule& rule,
+                     double* spare) {
+    columns.level[row] = level_below(columns, row);
+    Placer placer(rule, columns.dim, spare);
+    place_row(columns, static_cast<std::size_t>(row), columns.embedding, rule, placer);
+    Folder<T>(columns, spare).fold(0, static_cast<std::size_t>(row), columns.embedding);
+}
+
+template void place_row_alone(const PlacementColumns<float>&, std::int32_t, const PlacementRule&, double*);
+template void place_row_alone(const PlacementColumns<double>&, std::int32_t, const PlacementRule&, double*);
 
 template void place_rows(const PlacementColumns<float>&, const std::int32_t*, std::size_t,
                          const PlacementRule&, int);

@@ -51,6 +51,12 @@ template <typename T>
 void place_rows(const PlacementColumns<T>& columns, const std::int32_t* rows, std::size_t n,
                 const PlacementRule& rule, int threads);
 
+// As place_rows, of one row, with no memory of its own and nothing that ends it midway: `spare` is room for
+// dim numbers.
+template <typename T>
+void place_row_alone(const PlacementColumns<T>& columns, std::int32_t row, const PlacementRule& rule,
+                     double* spare);
+
 // Ball points of rows: direction · tanh(√c·radius/2)/√c, the norm always below 1/√c.
 void points_of_rows(const double* direction, const double* radius, const std::int32_t* rows, std::size_t n,
                     std::size_t dim, double sqrt_c, double* out, int threads);

@@ -22,6 +22,10 @@ cdef extern from "placement.hpp" namespace "poincare" nogil:
         const PlacementColumns[float]&, const int32_t*, size_t, const PlacementRule&, int) except +
     void c_place_rows_f64 "poincare::place_rows<double>"(
         const PlacementColumns[double]&, const int32_t*, size_t, const PlacementRule&, int) except +
+    void c_place_row_alone_f32 "poincare::place_row_alone<float>"(
+        const PlacementColumns[float]&, int32_t, const PlacementRule&, double*)
+    void c_place_row_alone_f64 "poincare::place_row_alone<double>"(
+        const PlacementColumns[double]&, int32_t, const PlacementRule&, double*)
     void c_points_of_rows "poincare::points_of_rows"(
         const double*, const double*, const int32_t*, size_t, size_t, double, double*, int) except +
 

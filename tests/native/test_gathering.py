@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from poincare_memory._core import _kernels
 from poincare_memory.store.metadata import copy_metadata
@@ -66,3 +67,64 @@ def test_fields_of_items() -> None:
     assert _kernels.field_lists([], names, defaults) == [[], []]
     for odd in ({"text": "a", "other": 1}, {1: 2}, [("text", "a")], None):
         assert _kernels.field_lists([*items, odd], names, defaults) is None
+
+
+@given(
+    st.one_of(
+        st.text(), st.text(st.characters(max_codepoint=127)), st.text(" \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0")
+    )
+)
+def test_plain_text_is_never_blank(text: str) -> None:
+    if _kernels.is_plain_text(text):
+        assert text.strip() and text.isascii()
+    elif text.isascii():
+        assert not any(letter >= "!" for letter in text)
+
+
+def test_plain_text_is_of_no_class_derived_from_str() -> None:
+    assert _kernels.is_plain_text("a") and not _kernels.is_plain_text(Text("a"))
+    assert not _kernels.is_plain_text(b"a") and not _kernels.is_plain_text(None)
+
+
+@given(
+    hnp.arrays(
+        st.sampled_from([np.float32, np.float64]),
+        hnp.array_shapes(max_dims=3, max_side=5),
+        elements=st.floats(width=16),
+    ),
+    st.integers(0, 5),
+    st.integers(1, 5),
+)
+def test_a_finite_copy_is_one_of_a_finite_matrix(array: Any, rows: int, dim: int) -> None:
+    for given_array in (array, array.T):
+        copied = _kernels.finite_copy(given_array, rows, dim)
+        expected = given_array.shape == (rows, dim) and np.isfinite(given_array).all()
+        assert (copied is not None) == expected
+        if copied is not None:
+            assert copied.flags.c_contiguous and copied.flags.owndata and copied.dtype == array.dtype
+            assert np.array_equal(copied, given_array) and not np.shares_memory(copied, given_array)
+
+
+@pytest.mark.parametrize("where", [0, 5000, -1])
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_no_finite_copy_of_a_large_matrix_with_one_number_that_is_not(where: int, odd: float) -> None:
+    array = np.zeros((100, 100), np.float32)
+    assert _kernels.finite_copy(array, 100, 100) is not None
+    array.flat[where] = odd
+    assert _kernels.finite_copy(array, 100, 100) is None
+
+
+def test_no_finite_copy_of_what_is_no_array_of_ordinary_floats() -> None:
+    class Derived(np.ndarray):  # type: ignore[type-arg]
+        pass
+
+    ones = np.ones((1, 2))
+    for odd in (
+        ones.tolist(),
+        None,
+        ones.astype(">f8"),
+        ones.astype(np.float16),
+        ones.astype(int),
+        ones.view(Derived),
+    ):
+        assert _kernels.finite_copy(odd, 1, 2) is None

@@ -132,7 +132,7 @@ class Breaking:
     """A writer of rows after which, or before which, an error is raised."""
 
     def __init__(self, columns: Columns, error: type[BaseException], writes: bool) -> None:
-        self.inner, self.error, self.writes = columns._writer, error, writes
+        self.inner, self.error, self.writes = columns.writer, error, writes
 
     def append(self, *given: Any) -> int:
         if self.writes:
@@ -149,7 +149,7 @@ def test_what_fails_half_way_leaves_nothing_in_a_transaction(
     root = mem.add("a root", id="root")
     columns = mem._store.columns
     with monkeypatch.context() as patched:
-        patched.setattr(columns, "_writer", Breaking(columns, error, writes))
+        patched.setattr(columns, "writer", Breaking(columns, error, writes))
         with mem.transaction(), pytest.raises(error):
             mem.add("a child", parent=root, id="child")
     assert mem.ids == ["root"] and mem.children("root") == []
@@ -191,18 +191,19 @@ def test_memory_that_runs_out_in_the_midst_of_a_row_leaves_nothing(
     assert mem.point("child").tolist() == twin.point("child").tolist()
 
 
-def test_rows_are_written_where_there_is_room_for_them() -> None:
+def test_rows_are_written_where_there_is_room_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = Columns(dim=4)
+    monkeypatch.setattr(columns, "make_room_for_one", lambda dtype: None)
     rule = (1.0, 0.5, 0.25, 1.0, False, 0.1)
 
     def add(embedding: Any, room: int = 1) -> None:
         columns.reserve(room, np.dtype(np.float32))
         columns._grow_live(room)
-        columns._writer.append(columns, "a", "a", None, -1, 0, 0, 0, 0, False, embedding, rule)
+        columns.writer.append(columns, "a", "a", None, None, 0, 0, 0, 0, False, embedding, rule)
 
     with pytest.raises(ValueError, match="radius: no room for row 0"):
-        columns._writer.append(
-            columns, "a", "a", None, -1, 0, 0, 0, 0, False, np.ones((1, 4), np.float32), rule
+        columns.writer.append(
+            columns, "a", "a", None, None, 0, 0, 0, 0, False, np.ones((1, 4), np.float32), rule
         )
     for shape in ((1, 3), (2, 4), (4,)):
         with pytest.raises(ValueError, match="expected shape"):

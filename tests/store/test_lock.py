@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -92,7 +94,7 @@ def test_a_waiting_writer_lets_a_reader_enter_again() -> None:
     lock = SharedLock()
     with lock.read():
         writer = in_thread(lambda: (lock.acquire_write(), lock.release_write()))
-        while not lock._writers_waiting:
+        while not lock.writers_waiting:
             time.sleep(0.001)
         with lock.read():
             pass
@@ -125,6 +127,107 @@ def test_patience() -> None:
     thread.join(5)
     assert lock.acquire_write(5) is True
     lock.release_write()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no alarms")
+@pytest.mark.parametrize("side", ["read", "write"])
+def test_ctrl_c_ends_the_wait_and_leaves_the_lock_to_others(side: str) -> None:
+    lock = SharedLock()
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock.write():
+            entered.set()
+            leave.wait(10)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    thread = in_thread(hold)
+    assert entered.wait(5)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            getattr(lock, f"acquire_{side}")()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not lock.held_by_me() and lock.writers_waiting == 0
+    others = [in_thread(lambda: (lock.acquire_write(), lock.release_write())) for _ in range(2)]
+    leave.set()
+    for other in (thread, *others):
+        other.join(5)
+        assert not other.is_alive()
+    with lock.write(), lock.read():
+        pass
+
+
+def test_a_writer_that_loses_patience_lets_readers_go_on() -> None:
+    lock = SharedLock()
+    with lock.read():
+        writer = in_thread(lambda: lock.acquire_write(0.2))
+        while not lock.writers_waiting:
+            time.sleep(0.001)
+        reader = in_thread(lambda: (lock.acquire_read(), lock.release_read()))
+        writer.join(5)
+        reader.join(5)
+        assert not reader.is_alive() and lock.writers_waiting == 0
+
+
+def test_writers_go_in_the_order_they_came() -> None:
+    lock, order = SharedLock(), list[int]()
+
+    def write(number: int) -> None:
+        with lock.write():
+            order.append(number)
+
+    threads = []
+    with lock.read():
+        for number in range(5):
+            threads.append(in_thread(lambda number=number: write(number)))
+            while lock.writers_waiting <= number:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join(5)
+    assert order == [0, 1, 2, 3, 4]
+
+
+def test_readers_and_writers_of_many_threads_exclude_each_other() -> None:
+    lock, stop = SharedLock(), threading.Event()
+    writing, wrong, done = [0], list[str](), [0] * 8
+
+    def work(number: int) -> None:
+        draw = random.Random(number)
+        while not stop.is_set():
+            if draw.random() < 0.5:
+                with lock.read(), lock.read():
+                    if writing[0]:
+                        wrong.append("a reader beside a writer")
+            elif lock.acquire_write(draw.choice([None, 0.0, 0.001])):
+                with lock.write(), lock.read():
+                    writing[0] += 1
+                    if writing[0] != 1:
+                        wrong.append("two writers")
+                    if draw.random() < 0.05:
+                        time.sleep(0.0001)
+                    writing[0] -= 1
+                lock.release_write()
+            done[number] += 1
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [in_thread(lambda i=i: work(i)) for i in range(8)]
+        time.sleep(0.7)
+        stop.set()
+        for thread in threads:
+            thread.join(10)
+    finally:
+        sys.setswitchinterval(before)
+    assert not any(thread.is_alive() for thread in threads)
+    assert wrong == [] and min(done) > 0
+    assert lock.acquire_write(0)
 
 
 def forked(work: Callable[[], Any]) -> int:

@@ -14,7 +14,7 @@ from .protocol import Embedder, FloatArray
 
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
-__all__ = ["as_embeddings", "check_embedder", "embed_texts", "text_list"]
+__all__ = ["as_embeddings", "check_embedder", "embed_listed", "embed_texts", "text_list"]
 
 
 def text_list(texts: Iterable[str]) -> list[str]:
@@ -91,12 +91,17 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> FloatArray:
     >>> embed_texts(HashingEmbedder(dim=64), ["one", "two"]).shape
     (2, 64)
     """
-    listed = text_list(texts)
-    dim = operator.index(embedder.dim)
-    if not listed:
+    return embed_listed(embedder, text_list(texts))
+
+
+def embed_listed(embedder: Embedder, texts: list[str]) -> FloatArray:
+    """As :func:`embed_texts`, of a list of str that is the embedder's to keep."""
+    n, dim = len(texts), operator.index(embedder.dim)
+    if not n:
         return np.empty((0, dim))
-    n = len(listed)
-    return as_embeddings(embedder.embed(listed), n, dim, f"{type(embedder).__name__}.embed")
+    returned = embedder.embed(texts)
+    copied = _kernels.finite_copy(returned, n, dim)
+    return as_embeddings(returned, n, dim, f"{type(embedder).__name__}.embed") if copied is None else copied
 
 
 def as_embeddings(returned: Any, n: int, dim: int, source: str) -> FloatArray:

@@ -27,6 +27,7 @@ from .filtered_keys import FilteredKeys
 from .held_records import HeldRecords
 from .live_rows import JOURNAL_LENGTH, LiveRows
 from .lock import SharedLock
+from .room import InMemory
 from .stored_record import StoredRecord
 
 if TYPE_CHECKING:
@@ -171,14 +172,13 @@ class Columns(LiveRows):
         state = {
             k: v
             for k, v in self.__dict__.items()
-            if k
-            not in ("lock", "undo", "file", "_records", "_meta_guard", "_filtered", "_journal", "_writer")
+            if k not in ("lock", "undo", "file", "_records", "_meta_guard", "_filtered", "_journal", "writer")
         }
         used = self.high_water
         for name in SCALARS:
             state[name] = state[name][: max(used, LEAST_CAPACITY)].copy()
         state |= self._packed_vectors(np.arange(used, dtype=np.int32), len(state["order"]))
-        del state["_writer"]
+        del state["writer"]
         state["_held"] = dict(self._held)
         for name in ("ids", "texts", "metas", "_free_rows"):
             state[name] = list(state[name])
@@ -194,7 +194,7 @@ class Columns(LiveRows):
         self._live_count = self.n
         self._journal = deque(maxlen=JOURNAL_LENGTH)
         self._records = HeldRecords()
-        self._writer = _kernels.RowWriter()
+        self.writer = _kernels.RowWriter(isinstance(self.room, InMemory))
         self._meta_guard = threading.Lock()
         self._filtered = None
 

@@ -77,8 +77,10 @@ def add(
     if parent is not None and checked_reference(parent, "parent") not in columns.row_of:
         raise unknown_parent(parent)
     contents = None if meta is None else copy_metadata(meta)
-    start, end = optional_micros(valid_from, "valid_from"), optional_micros(valid_until, "valid_until")
-    check_window(start, end, "memory")
+    start = end = MISSING
+    if valid_from is not None or valid_until is not None:
+        start, end = optional_micros(valid_from, "valid_from"), optional_micros(valid_until, "valid_until")
+        check_window(start, end, "memory")
     pinned = pin if pin is False else truth("pin", pin)
     happened = None if t is None else to_micros(t, "t")
     recorded_at = store.now()
@@ -86,20 +88,23 @@ def add(
         happened = recorded_at
     embeddings = store.embed([text])
     with columns.changing():
-        known = columns.row_of
-        if id is None:
-            id = _new_id(known)
-        elif id in known:
-            raise duplicate_id(id)
-        above = -1
-        if parent is not None:
-            above = known.get(parent, -1)
-            if above < 0:
-                raise unknown_parent(parent)
-        columns.append(
-            id, text, contents, above, happened, start, end, recorded_at, pinned, embeddings, rule_of(store)
+        made = columns.writer.append(
+            columns,
+            id,
+            text,
+            contents,
+            parent,
+            happened,
+            start,
+            end,
+            recorded_at,
+            pinned,
+            embeddings,
+            rule_of(store),
         )
-    return id
+        if made is None:  # by now
+            raise duplicate_id(id) if id is not None and id in columns.row_of else unknown_parent(parent)
+    return made
 
 
 def add_many(store: Store, items: Iterable[Mapping[str, Any]], progress: Progress = None) -> list[str]:
@@ -163,13 +168,6 @@ def _commit_inside(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list
             columns.discard(rows)
         raise
     return ids
-
-
-def _new_id(known: Mapping[str, int]) -> str:
-    while True:
-        id = os.urandom(6).hex()
-        if id not in known:
-            return id
 
 
 def _final_ids(columns: Columns, batch: Batch) -> list[str]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._core import _kernels
 from .arrays import Arrays, Rows, span_of
-from .room import InFiles, Room
+from .room import InFiles, InMemory, Room
 
 SETTLED_AT_ONCE = 4096  # rows; so many embeddings are in memory twice
 
@@ -29,6 +29,8 @@ class Embeddings(Arrays):
     ----------
     embedding_dtype : dtype
         float32 or float64, as the first batch was; a float64 one widens all.
+    writer : RowWriter
+        Writes the rows of memories that are added alone.
     own, above : (capacity,) float64
         Weights of a row's direction and of its parent's in its embedding; `own` is 0 where it is kept elsewhere.
     """
@@ -38,7 +40,7 @@ class Embeddings(Arrays):
 
     def __init__(self, dim: int, room: Room | None = None) -> None:
         super().__init__(dim, room)
-        self._writer = _kernels.RowWriter()
+        self.writer = _kernels.RowWriter(isinstance(self.room, InMemory))
         self._forget_embeddings(np.float32)
 
     def _forget_embeddings(self, dtype: Any) -> None:
@@ -107,7 +109,7 @@ class Embeddings(Arrays):
         room, made = self.room.packed(matrices, rows, capacity)
         return {
             "room": room,
-            "_writer": _kernels.RowWriter(),  # the old one holds the old arrays
+            "writer": _kernels.RowWriter(isinstance(room, InMemory)),  # the old one holds the old arrays
             "direction": made["direction"],
             "_written": made.get("embedding", self._written),
         }

@@ -54,6 +54,8 @@ class Batch:
 
 
 def checked_text(text: Any) -> str:
+    if _kernels.is_plain_text(text):
+        return text
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"memory text must be a non-empty string, got {text!r:.80}")
     plain = text if type(text) is str else str.__str__(text)
@@ -62,6 +64,8 @@ def checked_text(text: Any) -> str:
 
 
 def checked_id(id: Any) -> str:
+    if _kernels.is_plain_text(id):
+        return id
     if not isinstance(id, str) or not id.strip():
         raise ValueError(f"id must be a non-empty string, got {id!r:.80}")
     plain = id if type(id) is str else str.__str__(id)

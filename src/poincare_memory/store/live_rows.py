@@ -16,7 +16,6 @@ from .tree_links import TreeLinks
 from .undo import LINKS
 
 if TYPE_CHECKING:
-    from .placement import Rule
     from .room import Room
 
 JOURNAL_LENGTH = 1024
@@ -103,42 +102,13 @@ class LiveRows(TreeLinks):
             self._take_back_new(rows, used, n, free, reused[::-1])
             raise
 
-    def append(
-        self,
-        id: str,
-        text: str,
-        meta: dict[str, Any] | None,
-        above: int,
-        t: int,
-        valid_from: int,
-        valid_until: int,
-        recorded_at: int,
-        pinned: bool,
-        embeddings: NDArray[Any],
-        rule: Rule,
-    ) -> None:
-        """One new memory below a row (-1: a root), in its place, with its embedding, (1, dim): whole or not at all."""
-        self.reserve(1, embeddings.dtype)
+    def make_room_for_one(self, embedding_dtype: Any) -> None:
+        """Make room for one more memory, in whatever there is one of a row."""
+        self.reserve(1, embedding_dtype)
         if self._written is not None and not len(self._written):
-            self.start_embeddings(embeddings.dtype)
+            self.start_embeddings(embedding_dtype)
         if self._live_count is not None and self.n == len(self._live):
             self._grow_live(self.n + 1)
-        add, undo = self._writer.append, self.undo
-        if undo is None:
-            add(
-                self, id, text, meta, above, t, valid_from, valid_until, recorded_at, pinned, embeddings, rule
-            )
-            return
-        steps = undo.length
-        try:
-            row = add(
-                self, id, text, meta, above, t, valid_from, valid_until, recorded_at, pinned, embeddings, rule
-            )
-            undo.allocated(np.array((row,), np.int32))
-        except BaseException:  # a KeyboardInterrupt before the log knew
-            if undo.length == steps and id in self.row_of:
-                self.discard(np.array((self.row_of[id],), np.int32))
-            raise
 
     def _take_back_new(self, rows: Rows, used: int, n: int, free: int, reused: list[int]) -> None:
         """As if `rows` had not been made: `used` rows, `n` live, `free` free ones, the last of which were `reused`."""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from .._core import _kernels
 from ..arguments import finite_number, number_within, positive_number
-from ..embed.embedding import check_embedder, embed_texts
-from ..temporal.instants import to_micros
+from ..embed.embedding import check_embedder, embed_listed
 from .changes import ClosedFile, Look
 from .coded import CodedDirections
 from .columns import Columns
@@ -142,7 +142,7 @@ class Store:
 
     def embed(self, texts: list[str]) -> FloatArray:
         """Embeddings of `texts`, (n, dim). Call it with no lock held: the embedder is the user's."""
-        embeddings = embed_texts(self.embedder, texts)
+        embeddings = embed_listed(self.embedder, texts.copy())
         if embeddings.shape[1] != self.columns.dim:
             raise ValueError(
                 f"{type(self.embedder).__name__}.dim is {embeddings.shape[1]} by now, but this memory was made "
@@ -202,7 +202,7 @@ class Store:
 
     def now(self) -> int:
         """The clock's time in UTC microseconds. Call it with no lock held: the clock is the user's."""
-        return to_micros(self.clock(), "what clock() returned")
+        return _kernels.micros_of(self.clock(), "what clock() returned")
 
     def depth_of_level(self, level: int) -> float:
         """Hyperbolic radius of a level: ``base_depth + level * depth_step``."""

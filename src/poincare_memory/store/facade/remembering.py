@@ -74,13 +74,13 @@ class Remembering(Facade):
         >>> mem.add("Prefers tea", id="tea", meta={"kind": "preference"})
         'tea'
         """
-        if checked_choice(on_duplicate) == "error":
+        if on_duplicate == "error":
             return editing.add(self._store, text, parent, t, id, meta, valid_from, valid_until, pin)
         item: dict[str, Any] = {"text": text, "parent": parent, "t": t, "id": id, "meta": meta}
         item |= {"valid_from": valid_from, "valid_until": valid_until}
         if pin:
             item["pin"] = pin
-        return add_or_keep(self._store, item, on_duplicate)
+        return add_or_keep(self._store, item, checked_choice(on_duplicate))
 
     def add_many(
         self,
