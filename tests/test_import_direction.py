@@ -84,7 +84,6 @@ retrieval
 store.metadata
 store.records
 store.stored_record
-store.held_records
 store.lock
 store.forking
 store.placement

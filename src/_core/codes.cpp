@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -18,20 +19,41 @@ constexpr double kLargestCode = 127;
 constexpr double kLargestQueryCode = 32767;
 constexpr double kLeastMagnitude = 1e-30;
 constexpr double kLargestProduct = 2147483647;
+constexpr double kWhole = 1e-9;         // of a number that passes for a multiple
 constexpr double kRoundings = 0x1p-20;  // of float32 in the bound: five, several times over
 constexpr double kUpwards = 1 + 1e-6;   // what rounding to float32 does not take away again
 
-double largest_magnitude(const double* x, std::size_t n) {
+struct Magnitudes {
+    double largest = 0;
+    double least = std::numeric_limits<double>::infinity();  // of those that are not 0
+};
+
+Magnitudes magnitudes(const double* x, std::size_t n) {
     constexpr std::size_t lanes = 8;
-    double top[lanes] = {};
+    const Magnitudes none;
+    double top[lanes], bottom[lanes];
+    std::fill_n(top, lanes, none.largest);
+    std::fill_n(bottom, lanes, none.least);
+    const auto look = [&](double number, std::size_t lane) {
+        const double size = std::fabs(number);
+        top[lane] = size > top[lane] ? size : top[lane];
+        const double there = size > 0 ? size : none.least;
+        bottom[lane] = there < bottom[lane] ? there : bottom[lane];
+    };
     std::size_t i = 0;
     for (; i + lanes <= n; i += lanes)
-        for (std::size_t j = 0; j < lanes; ++j) {
-            const double size = std::fabs(x[i + j]);
-            top[j] = size > top[j] ? size : top[j];
-        }
-    for (; i < n; ++i) top[0] = std::max(top[0], std::fabs(x[i]));
-    return *std::max_element(top, top + lanes);
+        for (std::size_t j = 0; j < lanes; ++j) look(x[i + j], j);
+    for (; i < n; ++i) look(x[i], 0);
+    return {*std::max_element(top, top + lanes), *std::min_element(bottom, bottom + lanes)};
+}
+
+// The code of the largest number. Where all are multiples of the least one, as in counts of hashed words,
+// this is a multiple of its: then nothing is lost.
+double largest_code(const Magnitudes& sizes) {
+    const double multiple = std::round(sizes.largest / sizes.least);
+    if (multiple > kLargestCode || std::fabs(sizes.largest - multiple * sizes.least) > kWhole * sizes.largest)
+        return kLargestCode;
+    return multiple * std::floor(kLargestCode / multiple);
 }
 
 // Σ|xᵢ| and Σxᵢ².
@@ -65,13 +87,14 @@ void nearest_codes(const double* x, std::size_t n, double scale, double inverse,
 void encode_row(const double* x, std::size_t dim, std::size_t stride, std::int8_t* codes, float* scale,
                 float* error, double* near) {
     std::memset(codes, 0, stride);
-    const double largest = largest_magnitude(x, dim);
+    const Magnitudes sizes = magnitudes(x, dim);
+    const double largest = sizes.largest;
     if (largest < kLeastMagnitude) {  // float32 would not hold the scale
         *scale = 0;
         *error = static_cast<float>(largest * std::sqrt(static_cast<double>(dim)) * kUpwards);
         return;
     }
-    *scale = static_cast<float>(largest / kLargestCode);
+    *scale = static_cast<float>(largest / largest_code(sizes));
     const double step = static_cast<double>(*scale);
     nearest_codes(x, dim, step, 1 / step, codes, near);
     *error = static_cast<float>(std::sqrt(squared_gap(x, near, dim)) * kUpwards);
@@ -144,7 +167,7 @@ CodedQuery::CodedQuery(const double* query, std::size_t dim)
     std::vector<double> near(dim, 0.0);
     const auto [sum, square] = sizes_of(query, dim);
     const double room = kLargestProduct / kLargestCode - static_cast<double>(dim);
-    const double largest = largest_magnitude(query, dim);
+    const double largest = magnitudes(query, dim).largest;
     if (room > 0 && largest >= kLeastMagnitude) {
         scale = static_cast<float>(std::max(largest / kLargestQueryCode, sum / room) * kUpwards);
         const double step = static_cast<double>(scale);

@@ -19,6 +19,8 @@ Hits = list[tuple[int, float, float, float]]
 
 
 def unit_rows(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    largest = np.abs(x).max(axis=1, keepdims=True, initial=0.0)  # whose square may be no number above 0
+    x = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0)
     norms = np.linalg.norm(x, axis=1, keepdims=True)
     return np.ascontiguousarray(np.divide(x, norms, out=np.zeros_like(x), where=norms > 0))
 

@@ -51,6 +51,15 @@ def test_what_a_code_lost_is_at_most_its_error(matrix: Matrix) -> None:
     assert (error <= 1.00001 * scale * np.sqrt(dim) / 2 + 1e-7).all()
 
 
+@given(st.integers(1, 127), st.integers(0, 2**32))
+def test_codes_of_whole_multiples_lose_nothing(largest: int, seed: int) -> None:
+    """Counts of hashed words, whatever the largest of them: all that is lost is the rounding of the scale."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(-largest, largest + 1, (5, 40)) * (rng.random((5, 40)) < 0.7)
+    counts[:, :2] = largest, 1
+    assert (encoded(unit_rows(counts.astype(np.float64)))[2] < 1e-6).all()
+
+
 @given(matrices(), st.integers(1, 9), st.booleans())
 @settings(max_examples=300, deadline=None)
 def test_no_candidate_is_lost_to_codes(matrix: Matrix, k: int, near: bool) -> None:

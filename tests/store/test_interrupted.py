@@ -22,7 +22,7 @@ NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
 EMBEDDER = HashingEmbedder(dim=8)
 PACKAGE = Path(sys.modules["poincare_memory"].__file__ or "").parent
 # Where locks are taken and logs let go of, no call is long: an interrupt there would have to hit one of a few steps.
-STEPS_OF_NO_LENGTH = {"lock.py", "changes.py", "held_records.py"}
+STEPS_OF_NO_LENGTH = {"lock.py", "changes.py"}
 NEVER = {
     "end_undo",
     "end",

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import gc
 import pickle
+import weakref
 from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
@@ -147,8 +148,26 @@ def test_millions_of_looks_leave_nothing_behind(mem: Memory) -> None:
     for id in mem.ids:
         mem.get(id)
     gc.collect()
-    assert len(mem._store.columns._records._by_row) < 1100
+    assert len(mem._store.columns._records) == 1
     assert mem.get("a") is kept
+
+
+def test_who_asks_for_a_record_while_it_goes_gets_another(mem: Memory) -> None:
+    record = mem.get("b")
+    found = []
+    reference = weakref.ref(record, lambda _: found.append(mem.get("b")))
+    del record
+    assert reference() is None
+    assert found[0] is mem.get("b")
+    assert found[0].text == "beta"
+
+
+def test_records_in_a_cycle_are_collected(mem: Memory) -> None:
+    record = mem.get("b")
+    record.me = record  # type: ignore[attr-defined]
+    del record
+    gc.collect()
+    assert len(mem._store.columns._records) == 0
 
 
 def test_vars_shows_the_fields(mem: Memory) -> None:

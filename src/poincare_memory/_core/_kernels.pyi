@@ -1,7 +1,7 @@
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Generic, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,8 @@ import numpy.typing as npt
 _Float64Array = npt.NDArray[np.float64]
 _Int64Array = npt.NDArray[np.int64]
 _Real = TypeVar("_Real", np.float32, np.float64)
+_Value = TypeVar("_Value")
+_Bound = TypeVar("_Bound", bound=BoundRecord)
 
 # constants.pxi: numerics.hpp as Python sees it
 BALL_EPS_FLOAT64: float
@@ -358,6 +360,38 @@ def take_records(
     embeddings: npt.NDArray[np.uint8],
     digests: _Int64Array,
 ) -> tuple[int, int, list[tuple[int, int, Any]]]: ...
+
+# results.pxi
+class BoundRecord:
+    id: str
+    text: str
+    @property
+    def _columns(self) -> Any: ...
+    @property
+    def _row(self) -> int: ...
+    @property
+    def _last(self) -> Any: ...
+    def _read(self, name: str, read: Callable[[Any, int], _Value]) -> _Value: ...
+
+class HeldRecords(Generic[_Bound]):
+    def __init__(self, kind: type[_Bound]) -> None: ...
+    def __len__(self) -> int: ...
+    def of(self, columns: Any, row: int) -> _Bound: ...
+    def many(self, columns: Any, rows: list[int]) -> list[_Bound]: ...
+    def held(self, row: int) -> _Bound | None: ...
+    def release(self, rows: list[int]) -> None: ...
+    def rebind(self, row: int, record: _Bound) -> None: ...
+    def renumber(self, now: npt.NDArray[np.int32]) -> None: ...
+
+def search_results(
+    kind: type[_Value],
+    members: tuple[Any, ...],
+    held: HeldRecords[Any],
+    columns: Any,
+    found: list[list[tuple[int, float, float, float]]],
+    rows: npt.NDArray[np.int32] | None,
+    radius: _Float64Array,
+) -> list[list[_Value]]: ...
 
 # cone_members.pxi
 def cone_members(

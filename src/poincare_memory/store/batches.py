@@ -14,12 +14,12 @@ from ..retrieval.filters import RecordFilter
 from ..temporal.compiled import compile_policy
 from .candidates import add_words, apply_metadata_filter, asked_of_the_user, competing
 from .diversity import pool_size
-from .ranking import SCAN_METRIC, Candidates, Hit, Query, Ranking
+from .ranking import SCAN_METRIC, Candidates, Query, Ranking
 from .requests import Request, checked_query, checked_request
-from .search import Answer, answers_of, directions_of, place_query
+from .search import Answers, answers_of, directions_of, place_query
 
 if TYPE_CHECKING:
-    from .records import SearchResult
+    from .records import Hit, SearchResult
     from .search import EmbedQuery
     from .state import Store
 
@@ -39,12 +39,11 @@ def search_many(
         return [[] for _ in texts]
     now = store.now() if request.at_time is None or request.touch else request.at_time
     moment = now if request.at_time is None else request.at_time
-    answers = _answers(store, request, texts, _places(store, request, texts, embed_query), moment)
-    if request.touch:
-        rows, orders = (np.concatenate([answer[part] for answer in answers]) for part in (1, 2))
-        if len(rows):
-            store.columns.touch(rows.astype(np.int32), orders, now)
-    return [results for results, _, _ in answers]
+    places = _places(store, request, texts, embed_query)
+    answers, rows, orders = _answers(store, request, texts, places, moment)
+    if len(rows):
+        store.columns.touch(rows, orders, now)
+    return answers
 
 
 def _text(i: int, query: Any) -> str:
@@ -64,9 +63,7 @@ def _places(store: Store, request: Request, texts: list[str], embed_query: Embed
     return [Query(request.metric, direction, radius) for direction in directions_of(store.embed(texts))]
 
 
-def _answers(
-    store: Store, request: Request, texts: list[str], places: list[Query], moment: int
-) -> list[Answer]:
+def _answers(store: Store, request: Request, texts: list[str], places: list[Query], moment: int) -> Answers:
     factors = compile_policy(store.decay)
     if factors is None or isinstance(request.filter, RecordFilter):
         candidates, orders = asked_of_the_user(store, request, factors is None, moment)
@@ -87,22 +84,24 @@ def _ranked(
     candidates: Candidates,
     factors: NDArray[np.float64] | None,
     moment: int,
-) -> list[Answer]:
+) -> Answers:
     """Answers of one choice of candidates; under the read lock."""
     ranking = Ranking(store, None, factors, moment)
     use_index = store.index is not None and request.mode == "nearest" and request.use_index is not False
     if not use_index and not request.lexical_coef:
-        found = _from_one_pass(ranking, request, candidates, places)
-        with CollectorPaused():
-            return answers_of(store, request, candidates, found)
-    answers = []
+        with CollectorPaused():  # until what was found is gone
+            return answers_of(
+                store, request, candidates, _from_one_pass(ranking, request, candidates, places)
+            )
+    answers: list[Answers] = []
     for text, place in zip(texts, places, strict=True):
         ranking.query, candidates.bonus = place, None
         add_words(store, candidates, text, request.lexical_coef)
         least = request.k * max(1, request.oversample)
         hits = ranking.best(candidates, _wanted(request), use_index, least)
-        answers += answers_of(store, request, candidates, [hits])
-    return answers
+        answers.append(answers_of(store, request, candidates, [hits]))
+    results, rows, orders = zip(*answers, strict=True)
+    return [one for (one,) in results], np.concatenate(rows), np.concatenate(orders)
 
 
 def _wanted(request: Request) -> int:

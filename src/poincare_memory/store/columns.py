@@ -24,9 +24,9 @@ from .arrays import SCALARS as SCALARS
 from .arrays import VECTORS as VECTORS
 from .changes import Change
 from .filtered_keys import FilteredKeys
-from .held_records import HeldRecords
 from .live_rows import JOURNAL_LENGTH, LiveRows
 from .lock import SharedLock
+from .records import SLOTS, Hit, SearchResult
 from .room import InMemory
 from .stored_record import StoredRecord
 
@@ -130,6 +130,10 @@ class Columns(LiveRows):
         """Live records of rows, which may repeat."""
         return self._records.many(self, np.asarray(rows).tolist())
 
+    def results(self, found: list[list[Hit]], rows: Rows | None) -> list[list[SearchResult]]:
+        """A result for each hit; its position is one in `rows`, where these are given, or a row."""
+        return _kernels.search_results(SearchResult, SLOTS, self._records, self, found, rows, self.radius)
+
     def change(self, record: StoredRecord, name: str, value: Any) -> None:
         """Write one field through a record (a removed record changes only itself)."""
         with self.changing():
@@ -193,7 +197,7 @@ class Columns(LiveRows):
         self.undo = self.file = None
         self._live_count = self.n
         self._journal = deque(maxlen=JOURNAL_LENGTH)
-        self._records = HeldRecords()
+        self._records = _kernels.HeldRecords(StoredRecord)
         self.writer = _kernels.RowWriter(isinstance(self.room, InMemory))
         self._meta_guard = threading.Lock()
         self._filtered = None

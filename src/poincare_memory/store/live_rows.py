@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._core import _kernels
 from .arrays import SCALARS, RowOf, Rows, span_of
-from .held_records import HeldRecords
+from .stored_record import StoredRecord
 from .tree_links import TreeLinks
 from .undo import LINKS
 
@@ -50,7 +50,7 @@ class LiveRows(TreeLinks):
         self._live = np.arange(0, dtype=np.int32)
         self._live_count: int | None = 0  # None: `_live` is out of date
         self._compacted = False  # row numbers of memories may have changed
-        self._records = HeldRecords()
+        self._records = _kernels.HeldRecords(StoredRecord)
 
     def row(self, id: str) -> int:
         """Row of a memory; KeyError for an unknown id."""

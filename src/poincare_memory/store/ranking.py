@@ -14,6 +14,7 @@ from .._core import _kernels
 
 if TYPE_CHECKING:
     from .arrays import Rows
+    from .records import Hit
     from .state import Metric, Store
 
 GRAPH_LEAST: Final = 64  # rows asked of the graph at first
@@ -27,7 +28,6 @@ GRAPH_WORDS: Final = 1024  # best matches of words that are scored beside them
 SCAN_METRIC: Final = {"shell": _kernels.SCAN_SHELL, "hyperbolic": _kernels.SCAN_HYPERBOLIC}
 
 Float64Array = NDArray[np.float64]
-Hit = tuple[int, float, float, float]  # position, score, distance, weight
 
 
 @dataclass(slots=True)

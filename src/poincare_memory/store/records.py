@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copyreg
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
 from ..temporal.instants import utcnow
+
+Hit = tuple[int, float, float, float]
+"""What a scan finds: position among the candidates, score, distance, time weight."""
 
 
 @dataclass
@@ -61,8 +65,23 @@ class MemoryRecord:
     pinned: bool = field(default=False, kw_only=True, compare=False, repr=False)
 
 
+class ResultFields:
+    """Slots of a `SearchResult`, which native code fills: a search makes its results without running their class."""
+
+    __slots__ = (
+        "__dict__",  # for attributes of the user's own
+        "cone_energy",
+        "depth",
+        "distance",
+        "record",
+        "score",
+        "terms",
+        "time_weight",
+    )
+
+
 @dataclass
-class SearchResult:
+class SearchResult(ResultFields):
     """One hit of `Memory.search`.
 
     Parameters
@@ -98,6 +117,23 @@ class SearchResult:
     depth: float
     cone_energy: float | None = None
     terms: dict[str, float] | None = field(default=None, kw_only=True)
+
+    @property
+    def __dict__(self) -> dict[str, Any]:
+        """What `vars` shows, as of any other dataclass."""
+        own: dict[str, Any] = vars(ResultFields)["__dict__"].__get__(self)
+        return {name: getattr(self, name) for name in FIELDS} | own
+
+    @__dict__.setter
+    def __dict__(self, values: dict[str, Any]) -> None:
+        self.__setstate__(values)
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]
 
     @property
     def id(self) -> str:
@@ -141,3 +177,8 @@ class SearchResult:
         if self.terms is not None:
             plain["terms"] = dict(self.terms)
         return plain
+
+
+FIELDS = tuple(one.name for one in fields(SearchResult))
+SLOTS = tuple(vars(ResultFields)[name] for name in FIELDS)
+del SearchResult.cone_energy, SearchResult.terms  # the class's defaults, which would hide the slots

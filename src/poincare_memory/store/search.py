@@ -7,7 +7,7 @@ asked about are known again by their serial number (`Columns.order`): what was r
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,7 @@ from ..retrieval.filters import RecordFilter
 from ..temporal.compiled import compile_policy
 from .candidates import add_words, apply_metadata_filter, asked_of_the_user, competing
 from .diversity import diverse, pool_size
-from .ranking import Candidates, Hit, Query, Ranking
-from .records import SearchResult
+from .ranking import Candidates, Query, Ranking
 from .requests import Request, checked_query, checked_request
 from .shell_index import ShellIndex
 
@@ -31,13 +30,16 @@ if TYPE_CHECKING:
     from ..index import Backend
     from ..progress import Progress
     from .arrays import Rows
+    from .records import Hit, SearchResult
     from .state import Store
 
     EmbedQuery = Callable[[str, float], FloatArray]
 
 Float64Array = NDArray[np.float64]
-Answer: TypeAlias = "tuple[list[SearchResult], Rows, NDArray[np.int64]]"
-"""Results, their rows, and the rows' serial numbers."""
+Answers: TypeAlias = "tuple[list[list[SearchResult]], Rows, NDArray[np.int64]]"
+"""Results of each query; where they are to be touched, the rows of all, and the rows' serial numbers."""
+
+UNTOUCHED: Final = np.empty(0, np.int32), np.empty(0, np.int64)
 
 
 def search(
@@ -56,13 +58,13 @@ def search(
     now = store.now() if request.at_time is None or request.touch else request.at_time
     moment = now if request.at_time is None else request.at_time
     place = None if query is None else place_query(store, request, query, embed_query)
-    results, rows, orders = answer(store, request, query, place, moment)
-    if request.touch and results:
+    (results,), rows, orders = _answers(store, request, query, place, moment)
+    if len(rows):
         store.columns.touch(rows, orders, now)
     return results
 
 
-def answer(store: Store, request: Request, query: str | None, place: Query | None, moment: int) -> Answer:
+def _answers(store: Store, request: Request, query: str | None, place: Query | None, moment: int) -> Answers:
     """The answer to one query at one moment."""
     factors = compile_policy(store.decay)
     if factors is not None and not isinstance(request.filter, RecordFilter):
@@ -126,7 +128,7 @@ def _ranked(
     candidates: Candidates,
     factors: Float64Array | None,
     moment: int,
-) -> Answer:
+) -> Answers:
     """Rank the candidates; under the read lock."""
     add_words(store, candidates, query, request.lexical_coef)
     use_index = request.mode == "nearest" and request.use_index is not False
@@ -134,38 +136,27 @@ def _ranked(
     hits = Ranking(store, place, factors, moment).best(
         candidates, wanted, use_index, request.k * max(1, request.oversample)
     )
-    return answers_of(store, request, candidates, [hits])[0]
+    return answers_of(store, request, candidates, [hits])
 
 
-def answers_of(
-    store: Store, request: Request, candidates: Candidates, found: list[list[Hit]]
-) -> list[Answer]:
+def answers_of(store: Store, request: Request, candidates: Candidates, found: list[list[Hit]]) -> Answers:
     """What the user gets of each query's hits; under the read lock."""
     if request.min_score is not None:
         found = [[hit for hit in hits if hit[1] >= request.min_score] for hits in found]
     if request.diversity:
         found = [_diverse_hits(store, request, candidates, hits) for hits in found]
     columns = store.columns
-    every = [hit for hits in found for hit in hits]
-    rows = np.array([hit[0] for hit in every], dtype=np.int32)
+    answers = columns.results(found, candidates.rows)
+    if candidates.weights is not None or candidates.energies is not None or request.explain:
+        for results, hits in zip(answers, found, strict=True):
+            for result, hit in zip(results, hits, strict=True):
+                _complete(store, request, candidates, result, hit[0])
+    if not request.touch:
+        return answers, *UNTOUCHED
+    rows = np.array([hit[0] for hits in found for hit in hits], dtype=np.int32)
     if candidates.rows is not None:
         rows = candidates.rows[rows]
-    records, depths = columns.records(rows), columns.radius[rows].tolist()
-    results = [
-        SearchResult(record, score, distance, weight, depth)
-        for record, (_, score, distance, weight), depth in zip(records, every, depths, strict=True)
-    ]
-    if candidates.weights is not None or candidates.energies is not None or request.explain:
-        for result, hit in zip(results, every, strict=True):
-            _complete(store, request, candidates, result, hit[0])
-    orders = columns.order[rows]
-    answers: list[Answer] = []
-    start = 0
-    for hits in found:
-        part = slice(start, start + len(hits))
-        answers.append((results[part], rows[part], orders[part]))
-        start = part.stop
-    return answers
+    return answers, rows, columns.order[rows]
 
 
 def _complete(

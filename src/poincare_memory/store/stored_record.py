@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from .._core import _kernels
 from ..temporal.instants import from_micros, optional_micros, to_micros
 from .metadata import copy_metadata
 from .records import MemoryRecord
@@ -14,18 +15,8 @@ from .records import MemoryRecord
 if TYPE_CHECKING:
     from .columns import Columns
 
-Value = TypeVar("Value")
-
 FIELDS = tuple(f.name for f in fields(MemoryRecord) if f.compare)
 EXTRAS = tuple(f.name for f in fields(MemoryRecord) if not f.compare)
-
-
-def _id_at(columns: Columns, row: int) -> str:
-    return cast(str, columns.ids[row])
-
-
-def _text_at(columns: Columns, row: int) -> str:
-    return cast(str, columns.texts[row])
 
 
 def _parent_at(columns: Columns, row: int) -> str | None:
@@ -65,36 +56,18 @@ def _meta_at(columns: Columns, row: int) -> dict[str, Any]:
     return columns.meta(row)
 
 
-class StoredRecord(MemoryRecord):
-    """A `MemoryRecord` that reads and writes one row of a store's columns.
+class StoredRecord(_kernels.BoundRecord, MemoryRecord):
+    """A `MemoryRecord` that reads and writes one row of a store's columns; `HeldRecords` makes them.
 
     Reads take no lock: the value is read first and the removal mark afterwards, so a row that was freed
     and used again in between never shows through.
     """
 
-    __slots__ = ("_columns", "_last", "_row")
-
-    _columns: Columns
-    _row: int
-    _last: MemoryRecord | None
+    __slots__ = ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         # dataclasses.replace and copy.replace call the class: a copy is free of the store.
         return MemoryRecord(*args, **kwargs)
-
-    @classmethod
-    def bind(cls, columns: Columns, row: int) -> StoredRecord:
-        record: StoredRecord = object.__new__(cls)
-        record._columns, record._row, record._last = columns, row, None
-        return record
-
-    def release(self) -> None:
-        """Keep the last values: the row is about to be freed."""
-        self._last = self.snapshot()
-
-    def bind_again(self, row: int) -> None:
-        """The removal was taken back."""
-        self._row, self._last = row, None
 
     def snapshot(self) -> MemoryRecord:
         """The values now, in a record of its own (`meta` is shared)."""
@@ -114,35 +87,6 @@ class StoredRecord(MemoryRecord):
         """Change a removed record: only the record itself. Times are in microseconds, as for a column."""
         instant = name not in ("meta", "access_count", "pinned")
         setattr(self._last, name, from_micros(value) if instant else value)
-
-    def _read(self, name: str, read: Callable[[Columns, int], Value]) -> Value:
-        if self._last is None:
-            try:
-                value = read(self._columns, self._row)
-            except IndexError:  # the store was emptied just now
-                pass
-            else:
-                if self._last is None:
-                    return value
-        return cast(Value, getattr(self._last, name))
-
-    @property
-    def id(self) -> str:
-        return self._read("id", _id_at)
-
-    @id.setter
-    def id(self, value: str) -> NoReturn:
-        raise AttributeError(
-            "the id of a stored memory cannot change; add it under the new id and remove this one"
-        )
-
-    @property
-    def text(self) -> str:
-        return self._read("text", _text_at)
-
-    @text.setter
-    def text(self, value: str) -> NoReturn:
-        raise AttributeError("a new text moves the memory: use Memory.update(id, text=...)")
 
     @property
     def parent_id(self) -> str | None:
