@@ -1,6 +1,7 @@
 #include "embeddings.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -14,6 +15,7 @@ namespace poincare {
 namespace {
 
 constexpr std::size_t kGrain = 1 << 16;   // numbers a thread should have to work on
+constexpr std::size_t kCopied = 1 << 11;  // numbers that are copied before they are looked at
 constexpr std::size_t kBlock = 64;        // numbers that are compared at once
 constexpr double kCancelled = 0x1p-47;    // of the terms: what is left of them is rounding, and was 0
 constexpr double kIndependent = 0x1p-20;  // 1 − cos² of two directions that both can be weighed
@@ -129,5 +131,22 @@ std::size_t first_not_finite(const T* numbers, std::size_t n) {
 
 template std::size_t first_not_finite(const float*, std::size_t);
 template std::size_t first_not_finite(const double*, std::size_t);
+
+// A block at a time: it is looked at while it is in the processor's cache.
+template <typename T>
+bool copy_finite(const T* from, T* to, std::size_t n, int threads) {
+    std::atomic<bool> finite{true};
+    parallel_ranges(n, threads_for(threads, n, kGrain), [&](std::size_t first, std::size_t last) {
+        for (std::size_t begin = first; begin < last && finite; begin += kCopied) {
+            const std::size_t count = std::min(last - begin, kCopied);
+            std::copy(from + begin, from + begin + count, to + begin);
+            if (first_not_finite(to + begin, count) != count) finite = false;
+        }
+    });
+    return finite;
+}
+
+template bool copy_finite(const float*, float*, std::size_t, int);
+template bool copy_finite(const double*, double*, std::size_t, int);
 
 }  // namespace poincare

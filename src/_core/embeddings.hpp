@@ -39,4 +39,8 @@ void unfold_embeddings(const MixtureColumns& columns, const std::int32_t* rows, 
 template <typename T>
 std::size_t first_not_finite(const T* numbers, std::size_t n);
 
+// Copies n numbers; false where one is NaN or infinite, and then not all may have been copied.
+template <typename T>
+bool copy_finite(const T* from, T* to, std::size_t n, int threads);
+
 }  // namespace poincare

@@ -11,6 +11,8 @@ cdef extern from "embeddings.hpp" namespace "poincare" nogil:
         const MixtureColumns&, const int32_t*, size_t, float*, int) except +
     size_t c_first_not_finite_f32 "poincare::first_not_finite<float>"(const float*, size_t)
     size_t c_first_not_finite_f64 "poincare::first_not_finite<double>"(const double*, size_t)
+    bint c_copy_finite_f32 "poincare::copy_finite<float>"(const float*, float*, size_t, int) except +
+    bint c_copy_finite_f64 "poincare::copy_finite<double>"(const double*, double*, size_t, int) except +
 
 
 cdef MixtureColumns _mixture(const double[:, ::1] direction, const int32_t[::1] parent, double[::1] own,
@@ -103,9 +105,36 @@ def finite_copy(array, Py_ssize_t rows, Py_ssize_t dim):
     dtype = array.dtype
     if dtype is not _FLOAT32 and dtype is not _FLOAT64:
         return None
+    if rows * dim * dtype.itemsize > kShortLook and array.shape == (rows, dim) and array.flags.c_contiguous:
+        return _large_finite_copy(array, dtype)
     copy = array.copy()
     PyObject_GetBuffer(copy, &buffer, PyBUF_CONTIG_RO)
     cdef bint expected = buffer.ndim == 2 and buffer.shape[0] == rows and buffer.shape[1] == dim
     expected = expected and _first_not_finite(&buffer) < 0
     PyBuffer_Release(&buffer)
     return copy if expected else None
+
+
+cdef object _large_finite_copy(array, dtype):
+    """A copy of a C-contiguous array, by several threads; None where not all of it is finite."""
+    cdef Py_buffer source, target
+    cdef bint finite = False
+    copy = _np.empty(array.shape, dtype)
+    PyObject_GetBuffer(copy, &target, PyBUF_CONTIG)
+    try:
+        PyObject_GetBuffer(array, &source, PyBUF_CONTIG_RO)
+        try:
+            if source.len != target.len:
+                return None
+            with nogil:
+                if source.itemsize == sizeof(float):
+                    finite = c_copy_finite_f32(<const float*>source.buf, <float*>target.buf,
+                                               <size_t>source.len // sizeof(float), 0)
+                else:
+                    finite = c_copy_finite_f64(<const double*>source.buf, <double*>target.buf,
+                                               <size_t>source.len // sizeof(double), 0)
+        finally:
+            PyBuffer_Release(&source)
+    finally:
+        PyBuffer_Release(&target)
+    return copy if finite else None

@@ -1,6 +1,4 @@
 # One memory into the columns of a store, in one step: no code of Python's runs in between, so no Ctrl-C comes between.
-import os as _os
-
 cdef enum:  # places in _NEW_ROW_FIELDS
     kRadius
     kLevel

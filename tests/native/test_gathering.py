@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from typing import Any
 
 import numpy as np
@@ -128,3 +129,80 @@ def test_no_finite_copy_of_what_is_no_array_of_ordinary_floats() -> None:
         ones.view(Derived),
     ):
         assert _kernels.finite_copy(odd, 1, 2) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_finite_copy_of_a_large_matrix(dtype: Any) -> None:
+    large = np.random.default_rng(0).normal(size=(1000, 384)).astype(dtype)
+    across = np.asfortranarray(large)
+    for array in (large, across, large[::2], large[:0]):
+        copied = _kernels.finite_copy(array, *array.shape)
+        assert copied is not None and copied.flags.c_contiguous
+        np.testing.assert_array_equal(copied, array)
+        assert not np.shares_memory(copied, array)
+    assert _kernels.finite_copy(large, 384, 1000) is None
+    large.flags.writeable = False
+    copied = _kernels.finite_copy(large, 1000, 384)
+    assert copied is not None and copied.flags.writeable
+
+
+def test_plain_copies_are_those_of_each() -> None:
+    metas = [None, {"a": 1}, {}, {"b": "c"}]
+    copies = _kernels.plain_copies(metas)
+    assert copies == [None, {"a": 1}, None, {"b": "c"}]
+    assert copies[1] is not metas[1]
+    assert _kernels.plain_copies([]) == []
+    for odd in ({"a": []}, {"a": math.nan}, [], 3):
+        assert _kernels.plain_copies([*metas, odd]) is None
+
+
+def test_plain_texts_of_lists() -> None:
+    assert _kernels.are_plain_texts([]) and _kernels.are_plain_texts(["a", "b c"])
+    assert _kernels.are_plain_or_none([]) and _kernels.are_plain_or_none(["a", None])
+    for odd in (" ", "é", Text("a"), 1, b"a", [], ""):
+        assert not _kernels.are_plain_texts(["a", odd])
+        assert not _kernels.are_plain_or_none(["a", None, odd])
+    assert not _kernels.are_plain_texts(["a", None])
+
+
+def test_all_are_one_object() -> None:
+    assert _kernels.all_are([], None) and _kernels.all_are([False, False], False)
+    assert not _kernels.all_are([False, 0], False) and not _kernels.all_are([None, False], None)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([None, *"abcdef"]), st.sampled_from([None, *"abcdefg"])), max_size=6),
+    st.sets(st.sampled_from("abcdefg")),
+)
+def test_names_are_sound_where_a_loop_finds_nothing_wrong(
+    names: list[tuple[str | None, str | None]], known: set[str]
+) -> None:
+    ids, parents = [id for id, _ in names], [parent for _, parent in names]
+    earlier = [set(filter(None, ids[:i])) | known for i in range(len(ids))]
+    expected = all(id not in before for id, before in zip(ids, earlier, strict=True)) and all(
+        parent is None or parent in before for parent, before in zip(parents, earlier, strict=True)
+    )
+    assert _kernels.names_are_sound(ids, parents, dict.fromkeys(known, 0)) == expected
+
+
+def test_ids_made_up_are_new_and_the_others_stay() -> None:
+    given_ids = [None, "a", None, "b", None]
+    made = _kernels.with_made_up_ids(given_ids, {})
+    assert given_ids == [None, "a", None, "b", None] and (made[1], made[3]) == ("a", "b")
+    assert len(set(made)) == 5 and all(len(id) == 12 and int(id, 16) >= 0 for id in made[::2])
+    assert _kernels.with_made_up_ids([], {}) == []
+    assert len(set(_kernels.with_made_up_ids([None] * 1000, {}))) == 1000
+
+
+def test_ids_made_up_are_none_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    noise = [bytes(6) + bytes([1] * 6) + bytes([2] * 6), bytes([1] * 6) + bytes([3] * 6), bytes([4] * 6)]
+    monkeypatch.setattr(os, "urandom", lambda count: noise.pop(0)[:count])
+    made = _kernels.with_made_up_ids([None, "01" * 6, None, None], {"00" * 6: 0})
+    assert made == ["02" * 6, "01" * 6, "03" * 6, "04" * 6]
+
+
+def test_rows_of_ids() -> None:
+    rows = _kernels.rows_of_ids(["a", None, "b", "a"], {"a": 3, "b": 1})
+    assert rows.dtype == np.int32 and rows.tolist() == [3, -1, 1, 3]
+    with pytest.raises(KeyError):
+        _kernels.rows_of_ids(["c"], {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta, timezone
@@ -242,7 +243,7 @@ def test_one_call_of_the_embedder_for_a_batch() -> None:
 def test_ids_made_up_differ_from_ids_given(monkeypatch: pytest.MonkeyPatch) -> None:
     mem = Memory(CheapEmbedder())
     noise = [bytes(12), bytes(6), bytes([1] * 6)]
-    monkeypatch.setattr(editing.os, "urandom", lambda n: noise.pop(0))
+    monkeypatch.setattr(os, "urandom", lambda n: noise.pop(0))
     ids = mem.add_many([{"text": "a"}, {"text": "b", "id": "c"}, {"text": "d"}])
     assert ids == ["0" * 12, "c", "01" * 6]
 

@@ -7,7 +7,6 @@ taken by now, parents that are gone), memory is reserved, and only then anything
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from .._core import _kernels
 from ..progress import Progress, checked_progress, metered
 from ..temporal.instants import MISSING, optional_micros, to_micros, utcnow
 from .arrays import checked_reference
@@ -173,23 +173,9 @@ def _commit_inside(store: Store, batch: Batch, embeddings: NDArray[Any]) -> list
 def _final_ids(columns: Columns, batch: Batch) -> list[str]:
     """Ids with those made up that were not given; an id taken meanwhile is an error."""
     known = columns.row_of
-    taken = [id for id in batch.ids if id is not None]
-    if not known.keys().isdisjoint(taken):
-        raise duplicate_id(next(id for id in taken if id in known))
-    missing = len(batch.ids) - len(taken)
-    if not missing:
-        return taken
-    used = set(taken)
-    fresh: list[str] = []
-    while len(fresh) < missing:
-        noise = os.urandom(6 * (missing - len(fresh))).hex()
-        for i in range(0, len(noise), 12):
-            id = noise[i : i + 12]
-            if id not in used and id not in known:
-                used.add(id)
-                fresh.append(id)
-    supply = iter(fresh)
-    return [next(supply) if id is None else id for id in batch.ids]
+    if not known.keys().isdisjoint(batch.ids):
+        raise duplicate_id(next(id for id in batch.ids if id is not None and id in known))
+    return _kernels.with_made_up_ids(batch.ids, known)
 
 
 def _check_parents_are_there(columns: Columns, batch: Batch, ids: list[str]) -> None:
@@ -209,12 +195,10 @@ def _fill(columns: Columns, rows: Rows, ids: list[str], batch: Batch) -> None:
     columns.valid_until[at] = batch.valid_until
     columns.recorded_at[at] = batch.recorded_at
     columns.aged_from[at] = batch.t
-    if batch.pinned is not False and np.any(batch.pinned):  # np.any of a bool takes microseconds
+    if not _kernels.all_are(batch.pinned, False):
         columns.pinned[at] = batch.pinned
         columns.set_age(at)
-    row_of = columns.row_of
-    parents = [-1 if parent is None else row_of[parent] for parent in batch.parents]
-    columns.attach(rows, np.array(parents, np.int32))
+    columns.attach(rows, _kernels.rows_of_ids(batch.parents, columns.row_of))
 
 
 # --- change -------------------------------------------------------------------------------------------

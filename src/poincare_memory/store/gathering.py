@@ -17,7 +17,6 @@ from .state import truth
 DUPLICATE_ADVICE: Final = 'on_duplicate="update" or "ignore" would accept it'
 ITEM_KEYS: Final = ("text", "parent", "t", "id", "meta", "valid_from", "valid_until", "pin")
 ITEM_DEFAULTS: Final = (None, None, None, None, None, None, None, False)
-NOBODY: Final = frozenset((type(None),))
 
 
 class Batch:
@@ -103,16 +102,17 @@ def gather(items: list[Any], known: Mapping[str, int], unique: bool = True) -> B
     (
         batch.texts, batch.parents, batch.t, batch.ids, batch.metas, batch.valid_from, batch.valid_until, batch.pinned
     ) = fields  # fmt: skip
-    if not _ordinary(batch.texts):
+    if not _kernels.are_plain_texts(batch.texts):
         batch.texts = _each(checked_text, batch.texts)
-    if set(map(type, batch.ids)) != NOBODY and not _ordinary(batch.ids):
+    if not _kernels.are_plain_or_none(batch.ids):
         batch.ids = _each(_checked_optional_id, batch.ids)
-    if not set(map(type, batch.parents)) <= {str, type(None)}:
+    if not _kernels.are_plain_or_none(batch.parents):
         batch.parents = _each(lambda parent: checked_reference(parent, "parent"), batch.parents)
-    _check_names(batch, known, unique)
-    if set(map(type, batch.metas)) != NOBODY:
-        batch.metas = _each(copy_metadata, batch.metas)
-    if set(map(type, batch.pinned)) != {bool}:
+    if not (unique and _kernels.names_are_sound(batch.ids, batch.parents, known)):
+        _check_names(batch, known, unique)
+    plain = _kernels.plain_copies(batch.metas)
+    batch.metas = _each(copy_metadata, batch.metas) if plain is None else plain
+    if not _kernels.all_are(batch.pinned, False):
         batch.pinned = _each(lambda pin: truth("pin", pin), batch.pinned)
     return batch
 
@@ -128,11 +128,6 @@ def _check_items(items: list[Any]) -> None:
                 f"item {number}: unknown key {', '.join(sorted(map(repr, unknown)))}; "
                 f"known are {', '.join(sorted(ITEM_KEYS))}"
             )
-
-
-def _ordinary(values: list[Any]) -> bool:
-    """Whether all are plain ASCII strings and not blank."""
-    return set(map(type, values)) == {str} and all(map(str.strip, values)) and all(map(str.isascii, values))
 
 
 def _each(check: Callable[[Any], Any], values: list[Any]) -> list[Any]:
