@@ -5,6 +5,8 @@ Ours may add names, members and keyword-only parameters; nothing else may differ
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -107,6 +109,32 @@ def test_all_names_load_and_are_listed() -> None:
     assert set(poincare_memory.__all__) <= set(dir(poincare_memory))
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = poincare_memory.no_such_name
+
+
+def modules_as_attributes(_: None) -> list[str]:
+    """Dotted names of the modules that are attributes once ``import poincare_memory`` is done."""
+    import types
+
+    import poincare_memory
+
+    found, left = [], [poincare_memory]
+    while left:
+        module = left.pop()
+        for name, value in vars(module).items():
+            if isinstance(value, types.ModuleType) and value.__name__ == f"{module.__name__}.{name}":
+                found.append(value.__name__)
+                left.append(value)
+    return found
+
+
+def test_modules_are_attributes_after_one_import(reference: Reference) -> None:
+    """``import poincare_memory as pm; pm.hierarchy.sarkar`` works there, where everything is imported at once."""
+    with reference.fresh() as worker:
+        names = worker.call(modules_as_attributes, None)
+    assert {"poincare_memory.hierarchy.sarkar", "poincare_memory.store.records"} <= set(names)
+    for name in [*names, "poincare_memory.viz"]:  # each in a process where nothing else has loaded it
+        subprocess.run([sys.executable, "-c", f"import poincare_memory; {name}"], check=True)
+    assert {name.split(".")[1] for name in names} <= set(dir(poincare_memory))
 
 
 def test_the_comparison_notices() -> None:

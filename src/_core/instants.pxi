@@ -28,7 +28,14 @@ cdef object _UTC = _datetime.timezone.utc
 
 
 cdef str _what_is_wanted(object value):
-    return f"expected a datetime (a naive one is taken as UTC), got {type(value).__name__} {value!r:.80}"
+    cdef str advice = ""
+    if isinstance(value, str):
+        advice = "; of ISO 8601 datetime.fromisoformat(text) makes one"
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        advice = "; of seconds since 1970 datetime.fromtimestamp(seconds, timezone.utc) makes one"
+    return (
+        f"expected a datetime (a naive one is taken as UTC), got {type(value).__name__} {value!r:.80}{advice}"
+    )
 
 
 cdef int64_t _micros(object moment) except? -1:

@@ -46,9 +46,23 @@ _HOME = {
     "transitive_closure": "hierarchy.tree",
 }
 
+# Reachable as attributes after `import poincare_memory` alone, each loaded when it is first named.
+_SUBMODULES = frozenset(
+    {"embed", "geometry", "hierarchy", "index", "retrieval", "store", "temporal", "viz", "demo"}
+)
+
 __all__ = [*_HOME, "__version__"]
 
 if TYPE_CHECKING:
+    from . import demo as demo
+    from . import embed as embed
+    from . import geometry as geometry
+    from . import hierarchy as hierarchy
+    from . import index as index
+    from . import retrieval as retrieval
+    from . import store as store
+    from . import temporal as temporal
+    from . import viz as viz
     from .embed.base import CallableEmbedder as CallableEmbedder
     from .embed.base import Embedder as Embedder
     from .embed.base import HashingEmbedder as HashingEmbedder
@@ -79,6 +93,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -88,4 +104,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return sorted({*globals(), *_HOME, *_SUBMODULES})

@@ -152,6 +152,25 @@ def test_held_out_links_are_ranked_among_what_is_no_link():
         link_prediction(points, split, lambda u, x: np.full(5, np.nan))
 
 
+def test_what_is_no_split_or_holds_nothing_out_is_refused():
+    points = {node: [0.1 * (node + 1), 0.0] for node in range(4)}
+    split = split_links([(i, j) for i in range(4) for j in range(i + 1, 4)])
+    for score in (lambda p, s: link_prediction(p, s, BALL.distance), cone_link_scores):
+        score(points, split)
+        with pytest.raises(TypeError, match=r"split: expected a LinkSplit.* got list"):
+            score(points, split.test)
+        with pytest.raises(TypeError, match="points: expected a mapping"):
+            score(list(points.values()), split)
+        with pytest.raises(KeyError, match="split: node 3 has no point"):
+            score({node: points[node] for node in range(3)}, split)
+    tiny = split_links([("a", "b"), ("b", "c"), ("a", "c")])  # one pair follows: validation has it
+    places = {"a": [0.1, 0.0], "b": [0.2, 0.0], "c": [0.3, 0.0]}
+    assert link_prediction(places, tiny, BALL.distance).n_queries == 0
+    assert np.isnan(link_prediction(places, tiny, BALL.distance).mean_rank)
+    with pytest.raises(ValueError, match="too small"):
+        cone_link_scores(places, tiny)
+
+
 def test_more_training_pairs_predict_more_links():
     """The order of Ganea et al.'s table: F1 rises with the share of the closure that was seen."""
     scores = []

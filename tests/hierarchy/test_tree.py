@@ -159,3 +159,12 @@ def test_long_cycle_is_named_in_short():
     n = 1000
     with pytest.raises(ValueError, match=r"… \(1000 nodes\)"):
         children_map([(i, (i + 1) % n) for i in range(n)])
+
+
+@pytest.mark.parametrize("walk", [transitive_closure, depths])
+@pytest.mark.parametrize("children", [[("a", "b")], children_map([("a", "b")]), {("a", "b")}])
+def test_edges_in_the_place_of_a_mapping_are_told_what_makes_one(walk, children) -> None:
+    with pytest.raises(
+        TypeError, match=r"children: expected a mapping .*`children, roots = children_map\(edges\)`"
+    ):
+        walk(children, "a")

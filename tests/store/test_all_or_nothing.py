@@ -207,6 +207,7 @@ def test_a_failing_generator_adds_nothing() -> None:
     [
         ({"text": "a"}, TypeError, "wrap it in a list"),
         ("text", TypeError, "iterable of dicts"),
+        (None, TypeError, "iterable of dicts of add.. arguments, got NoneType"),
         (["text"], TypeError, "item 0"),
         ([{"text": "a"}, {"text": "b", "metadata": {}}], TypeError, "item 1: unknown key 'metadata'"),
         ([{"text": "a"}, {"text": 5}], ValueError, "item 1"),

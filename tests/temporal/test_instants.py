@@ -100,6 +100,14 @@ def test_what_is_not_a_datetime_is_a_clear_type_error(value: Any) -> None:
         bounds_column([None, value], "valid_from")
 
 
+@pytest.mark.parametrize(
+    ("value", "advice"), [("2026-01-01", "fromisoformat"), (1.7e9, "fromtimestamp"), (5, "1970")]
+)
+def test_what_makes_a_datetime_is_told(value: Any, advice: str) -> None:
+    with pytest.raises(TypeError, match=advice):
+        to_micros(value)
+
+
 def test_pandas_timestamps_are_datetimes_and_nat_is_refused() -> None:
     stamp = pd.Timestamp("2026-01-01T12:00:00.000001", tz="Europe/Paris")
     assert to_micros(stamp) == to_micros(datetime(2026, 1, 1, 11, 0, 0, 1))

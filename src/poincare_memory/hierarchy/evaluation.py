@@ -92,6 +92,8 @@ def reconstruction(
     ------
     KeyError
         If a node of ``closure`` has no point.
+    TypeError
+        If ``points`` is no mapping.
     ValueError
         If a point is not finite, has another shape than the first, or lies outside the ball; or if an edge is
         no pair of two different nodes.
@@ -105,6 +107,7 @@ def reconstruction(
     """
     threads = resolve_threads(n_threads)
     checked_progress(progress)
+    checked_points(points)
     nodes = list(points)
     rows = _point_rows(points, nodes)
     query, start, related = _related_nodes(nodes, closure)
@@ -114,7 +117,7 @@ def reconstruction(
     rank_sum = np.empty(query.size, np.int64)
     ball = _ball_of(distance)
     if not callable(distance) and distance != "euclidean":
-        raise ValueError(f'distance: expected a callable or "euclidean", got {distance!r}')
+        raise unknown_distance(distance)
     if ties not in ("pessimistic", "reference"):
         raise ValueError(f"ties: expected 'pessimistic' or 'reference', got {ties!r}")
     if ties == "reference" or (ball is None and distance != "euclidean"):
@@ -145,6 +148,23 @@ def _ball_of(distance: object) -> PoincareBall | None:
     if isinstance(owner, PoincareBall) and getattr(distance, "__func__", None) in _OWN_DISTANCES:
         return owner
     return None
+
+
+def unknown_distance(distance: object) -> ValueError:
+    """The error for what is neither a callable nor the name of a distance."""
+    meant = "; pass its `distance`" if isinstance(distance, PoincareBall) else ""
+    return ValueError(
+        f'distance: expected a callable, such as PoincareBall().distance, or "euclidean", got {distance!r}{meant}'
+    )
+
+
+def checked_points(points: object) -> None:
+    """Refuse what is no mapping of nodes to points."""
+    if not isinstance(points, Mapping):
+        raise TypeError(
+            f"points: expected a mapping of nodes to points, got {type(points).__name__}; "
+            "of arrays, dict(zip(nodes, points)) makes one"
+        )
 
 
 def _point_rows(points: Mapping[N, FloatArray], nodes: list[N]) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ import numpy as np
 from .._core import _kernels
 from ..arguments import integer, number_within, positive_number
 from ..geometry.poincare import PoincareBall
-from .evaluation import ReconstructionResult
+from .evaluation import ReconstructionResult, checked_points, unknown_distance
 from .pairs import NumberedPairs
 
 if TYPE_CHECKING:
@@ -118,7 +118,14 @@ def link_prediction(
     Returns
     -------
     ReconstructionResult
-        Over the nodes that a test pair begins with. Ties count against the link.
+        Over the nodes that a test pair begins with; NaN where there is none. Ties count against the link.
+
+    Raises
+    ------
+    KeyError
+        If a node of the split has no point.
+    TypeError
+        If `split` is not what `split_links` gives.
 
     Examples
     --------
@@ -128,6 +135,7 @@ def link_prediction(
     >>> link_prediction(points, split, PoincareBall().distance).n_queries <= len(split.test)
     True
     """
+    _check(points, split)
     nodes = list(points)
     number = {node: i for i, node in enumerate(nodes)}
     rows = np.stack([np.asarray(points[node], np.float64) for node in nodes])
@@ -137,6 +145,8 @@ def link_prediction(
         known[u].append(number[v])
     for u, v in split.test:
         asked[u].append(number[v])
+    if not asked:
+        return ReconstructionResult(math.nan, math.nan, 0)
     precisions, ranks = [], []
     for u, mine in asked.items():
         gaps = _distances(distance, rows, number[u])
@@ -206,7 +216,7 @@ def cone_link_scores(
     KeyError
         If a node of the split has no point.
     ValueError
-        If ``K`` is not positive, or a point is not strictly inside the ball.
+        If ``K`` is not positive, a point is not strictly inside the ball, or nothing is held out.
 
     Examples
     --------
@@ -218,9 +228,14 @@ def cone_link_scores(
     >>> 0 <= cone_link_scores(points, split).f1 <= 1
     True
     """
+    _check(points, split)
     ball = PoincareBall() if ball is None else ball
     K = positive_number("K", K)
     negatives = integer("negatives", negatives, least=1)
+    if not split.validation or not split.test:
+        raise ValueError(
+            "split: expected validation and test pairs, got none; its closure is too small to hold both out"
+        )
     numbered: NumberedPairs[N] = NumberedPairs(split.closure)
     number = {node: i for i, node in enumerate(numbered.nodes)}
     rows = np.stack([np.asarray(points[node], np.float64) for node in numbered.nodes])
@@ -240,6 +255,19 @@ def cone_link_scores(
     return ConeScores(2 * hits / max(1, hits + wrong + len(related)), precision, recall, threshold)
 
 
+def _check(points: Mapping[N, FloatArray], split: LinkSplit[N]) -> None:
+    """Refuse other types, and a node of the split without a point."""
+    checked_points(points)
+    if not isinstance(split, LinkSplit):
+        raise TypeError(
+            f"split: expected a LinkSplit, whole, as split_links(closure) gives it, got {type(split).__name__}"
+        )
+    for pair in split.closure:
+        for node in pair:
+            if node not in points:
+                raise KeyError(f"split: node {node!r} has no point")
+
+
 def _distances(
     distance: Callable[[FloatArray, FloatArray], FloatArray] | Literal["euclidean"], rows: FloatArray, u: int
 ) -> NDArray[np.float64]:
@@ -248,7 +276,7 @@ def _distances(
     elif distance == "euclidean":
         gaps = np.linalg.norm(rows - rows[u], axis=1)
     else:
-        raise ValueError(f'distance: expected a callable or "euclidean", got {distance!r}')
+        raise unknown_distance(distance)
     if np.isnan(gaps).any():
         raise ValueError("distance: got NaN")
     return gaps

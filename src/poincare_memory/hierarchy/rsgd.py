@@ -63,8 +63,9 @@ def fit_poincare_embeddings(
     ----------
     edges : iterable of (u, v), or array of shape (m, 2)
         Related pairs, typically the transitive closure of a hierarchy, in either direction: negatives are
-        drawn for ``u``, so pairs (child, ancestor) train what the papers evaluate. A pair given twice counts
-        twice. The nodes of an array are its values as Python objects.
+        drawn for ``u``, so pairs (descendant, ancestor) train what the papers evaluate, and put the root in the
+        middle; of pairs (ancestor, descendant) the root lies outside. A pair given twice counts twice. The nodes
+        of an array are its values as Python objects.
     dim : int
         Dimension of the ball, at least 1.
     epochs : int

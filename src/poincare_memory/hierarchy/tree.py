@@ -84,7 +84,8 @@ def transitive_closure(children: Mapping[N, Sequence[N]], root: N) -> list[tuple
     Parameters
     ----------
     children : mapping
-        Parent to its children, as :func:`children_map` gives it. A child listed twice counts once.
+        Parent to its children, the first of the two values of :func:`children_map`. A child listed twice counts
+        once.
     root : node
         Where to start; a node without children (or an unknown one) has an empty closure.
 
@@ -97,12 +98,16 @@ def transitive_closure(children: Mapping[N, Sequence[N]], root: N) -> list[tuple
     ------
     ValueError
         If a node below ``root`` is reached from two parents, or from itself.
+    TypeError
+        If ``children`` is no mapping; for a list of edges see :func:`children_map`, and
+        :func:`~poincare_memory.hierarchy.closure_of_dag`, which takes edges as they are.
 
     Examples
     --------
     >>> transitive_closure({"animal": ["dog", "cat"], "dog": ["poodle"]}, "animal")
     [('animal', 'dog'), ('animal', 'poodle'), ('dog', 'poodle'), ('animal', 'cat')]
     """
+    _refuse_what_is_no_mapping(children)
     pairs: list[tuple[N, N]] = []
     parent_of: dict[N, N] = {}
     path = [root]
@@ -129,7 +134,8 @@ def depths(children: Mapping[N, Sequence[N]], root: N) -> dict[N, int]:
     Parameters
     ----------
     children : mapping
-        Parent to its children, as :func:`children_map` gives it. A child listed twice counts once.
+        Parent to its children, the first of the two values of :func:`children_map`. A child listed twice counts
+        once.
     root : node
         Where to start; its depth is 0.
 
@@ -141,12 +147,15 @@ def depths(children: Mapping[N, Sequence[N]], root: N) -> dict[N, int]:
     ------
     ValueError
         If a node below ``root`` is reached from two parents, or from itself.
+    TypeError
+        If ``children`` is no mapping.
 
     Examples
     --------
     >>> depths({"animal": ["dog", "cat"], "dog": ["poodle"]}, "animal")
     {'animal': 0, 'dog': 1, 'cat': 1, 'poodle': 2}
     """
+    _refuse_what_is_no_mapping(children)
     depth_of = {root: 0}
     parent_of: dict[N, N] = {}
     waiting = deque([root])
@@ -160,6 +169,16 @@ def depths(children: Mapping[N, Sequence[N]], root: N) -> dict[N, int]:
             depth_of[node] = depth_of[parent] + 1
             waiting.append(node)
     return depth_of
+
+
+def _refuse_what_is_no_mapping(children: object) -> None:
+    """Edges, and both values of `children_map`, are the likely mistakes."""
+    if hasattr(children, "get"):
+        return
+    raise TypeError(
+        f"children: expected a mapping of parents to their children, got {type(children).__name__}; "
+        "of edges, `children, roots = children_map(edges)` makes one"
+    )
 
 
 def _two_parents(node: N, one: N, other: N) -> ValueError:

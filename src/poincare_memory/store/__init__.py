@@ -37,7 +37,12 @@ __all__ = [
 ]
 
 
+_SUBMODULES = frozenset({"memory", "records"})  # attributes without an import of their own, as in 0.1.4
+
+
 def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOME[name]}", __name__), name)

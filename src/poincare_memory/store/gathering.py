@@ -86,6 +86,8 @@ def listed_items(items: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
             f"items must be an iterable of dicts of add() arguments, got one {type(items).__name__}; "
             "wrap it in a list"
         )
+    if not hasattr(items, "__iter__") and not hasattr(items, "__getitem__"):
+        raise TypeError(f"items must be an iterable of dicts of add() arguments, got {type(items).__name__}")
     return list(items)
 
 
