@@ -32,6 +32,8 @@ add_library(core_math STATIC
   ${core_dir}/near_screen.cpp
   ${core_dir}/neighbourhoods.cpp
   ${core_dir}/optimistic.cpp
+  ${core_dir}/pair_distances.cpp
+  ${core_dir}/pairwise.cpp
   ${core_dir}/placement.cpp
   ${core_dir}/products.cpp
   ${core_dir}/reconstruction.cpp

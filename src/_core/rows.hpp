@@ -34,6 +34,9 @@ struct RowKernels {
                                  double* first, double* second);
     void (*gaps_and_squares_f32)(const double* x, const float* rows, std::size_t count, std::size_t n,
                                  double* first, double* second);
+    // out[i·m + j] = squared_gap_f64(x[i·stride], y[j·stride], d) of n and m rows
+    void (*gap_table_f64)(const double* x, std::size_t n, const double* y, std::size_t m, std::size_t d,
+                          std::size_t stride, double* out);
 };
 
 // The table of the level in force (cpu.hpp).

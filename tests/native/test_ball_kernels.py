@@ -123,6 +123,40 @@ def test_distances_against_numpy(dtype: Any, d: int, n: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("n", "m", "d"),
+    [
+        (1, 70, 5),
+        (70, 1, 16),
+        (2, 3, 1),
+        (65, 41, 24),
+        (41, 67, 384),
+        (200, 19, 400),
+        (13, 9, 4100),
+        (9000, 3, 2),
+    ],
+)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_table_is_pair_by_pair_to_the_bit(dtype: Any, n: int, m: int, d: int, threads: int) -> None:
+    """Whatever blocks and threads it is shared out to; equal, nearly equal and tiny points too."""
+    x, y = rows(n, d, dtype), rows(m, d, dtype)
+    y[0] = x[0]
+    if n > 4 and m > 2:
+        y[1] = np.nextafter(x[-1], dtype(0))
+        y[2] *= dtype(1e-30 if dtype == np.float32 else 1e-200)
+        x[-2] = -y[2]
+    table, line = np.empty((n, m), dtype), np.empty(n * m)
+    assert _kernels.ball_pairwise(x, y, 1.0, table, threads) == -1
+    pairs = np.repeat(x, m, axis=0), np.tile(y, (n, 1))
+    assert _kernels.ball_distances(*pairs, 1.0, line, threads) == -1
+    np.testing.assert_array_equal(table.ravel(), line.astype(dtype))
+    assert table[0, 0] == 0
+    if n > 4 and m > 2:
+        assert table[-1, 1] > 0
+        assert table[-2, 2] > 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [1, 2, 7, 16, 31, 63, 384])
 @pytest.mark.parametrize("n", [1, 5, 32, 33, 100])
 def test_one_against_many_is_pair_by_pair_to_the_bit(dtype: Any, d: int, n: int) -> None:
