@@ -42,13 +42,14 @@ add_library(core_math STATIC
   ${core_dir}/sarkar.cpp
   ${core_dir}/scan.cpp
   ${core_dir}/spreading.cpp
+  ${core_dir}/sqlite_reader.cpp
   ${core_dir}/threads.cpp
   ${core_dir}/training.cpp
   ${core_dir}/tree.cpp
   ${core_dir}/writeback.cpp)
 set_target_properties(core_rows core_math PROPERTIES POSITION_INDEPENDENT_CODE ON)
 target_include_directories(core_rows PUBLIC ${core_dir})
-target_link_libraries(core_math PUBLIC core_rows)
+target_link_libraries(core_math PUBLIC core_rows ${CMAKE_DL_LIBS})
 if(OpenMP_CXX_FOUND)
   target_link_libraries(core_math PUBLIC OpenMP::OpenMP_CXX)
 endif()

@@ -149,10 +149,10 @@ def load(
         raise ValueError(f"{file}: expected a file, found something else")
     where = str(file)
 
-    def store_from(connection: sqlite3.Connection) -> Store:
+    def store_from(connection: sqlite3.Connection, run: sql.Run | None = None) -> Store:
         with sql.snapshot(connection):
             return store_of(
-                archive_in(connection, where),
+                archive_in(connection, where, run),
                 where,
                 embedder=embedder,
                 decay=decay,
@@ -212,7 +212,7 @@ def _looking(file: Path) -> contextlib.AbstractContextManager[sqlite3.Connection
     return sql.reading(file) if _at_rest(file) is None else sql.peeking(file)
 
 
-def _read_at_rest(file: Path, store_from: Callable[[sqlite3.Connection], Store]) -> Store | None:
+def _read_at_rest(file: Path, store_from: Callable[..., Store]) -> Store | None:
     """What is in a file that no program is writing; None where one may be.
 
     Read without locks, and without the log that SQLite would make beside a file that was a live one: it would stay
@@ -223,7 +223,10 @@ def _read_at_rest(file: Path, store_from: Callable[[sqlite3.Connection], Store])
         return None
     try:
         with sql.peeking(file) as connection:
-            store = store_from(connection)
+            try:
+                store = store_from(connection, sql.direct(file))
+            except RuntimeError:  # Python's module reads it then, or tells why not
+                store = store_from(connection)
     except (ValueError, sqlite3.Error):
         if _at_rest(file) == before:
             raise
@@ -254,12 +257,12 @@ def _at_rest(file: Path) -> tuple[int, ...] | None:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def archive_in(connection: sqlite3.Connection, where: str) -> Archive:
-    """What a file holds, read along with what is asked of it."""
+def archive_in(connection: sqlite3.Connection, where: str, run: sql.Run | None = None) -> Archive:
+    """What a file holds, read along with what is asked of it; `run` as for `sql.read`."""
     if not sql.is_store(connection):
         raise ValueError(f"{where}: not a memory store: it has no tables config and records")
     config = sql.read_config(connection, where)
     fields = sql.no_fields()
     dim = sql.checked_dim(config, where)
-    vectors = sql.read(connection, fields, dim, where)
+    vectors = sql.read(connection, fields, dim, where, run=run)
     return Archive(config, fields, vectors, sql.count(connection, dim, where))

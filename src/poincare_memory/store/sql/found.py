@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from operator import eq
 from typing import Any, Final
@@ -17,7 +18,7 @@ from ..._core import _kernels
 from ..archive import EXTRAS, Floats
 from ..schema import DIGEST_TABLES, LIVE_TABLES
 from .checks import NotedDigests, check_structure, refuse_computed, verify_settings
-from .connections import parts, size
+from .connections import Run, parts, size
 from .rows import COLUMNS, NOTED, READ, RECORD, UNDIGESTED, WITH_EXTRAS, WITHOUT_EXTRAS, text_digests
 
 
@@ -83,6 +84,7 @@ def read(
     dim: int,
     where: str,
     positions: list[Any] | None = None,
+    run: Run | None = None,
 ) -> Iterator[tuple[Floats, Floats]]:
     """Points and embeddings of all records of a file of format 1, in blocks; `fields`, `positions` grow along."""
     refuse_computed(connection, where)
@@ -94,7 +96,7 @@ def read(
         check_structure(connection, where, "'pm_extra'")  # the digests speak of records only
     names = READ if extended and _any_extras(connection) else RECORD
     reading = _Reading(fields, dim, where, positions)
-    yield from reading.blocks(*_all_rows(connection, names, guarded, where))
+    yield from reading.blocks(*_all_rows(connection, names, guarded, where, run))
 
 
 def _has_extras(connection: sqlite3.Connection) -> bool:
@@ -137,13 +139,19 @@ class Rows:
 
 
 def _all_rows(
-    connection: sqlite3.Connection, names: tuple[str, ...], guarded: bool, where: str
+    connection: sqlite3.Connection,
+    names: tuple[str, ...],
+    guarded: bool,
+    where: str,
+    run: Run | None = None,
 ) -> tuple[Rows, NotedDigests]:
+    """Rows and their digests; `run` is another way than the connection to run statements on the same file."""
+    run = connection.execute if run is None else run
     noted: Iterator[tuple[Any, ...]] = iter(())
     if guarded:
         verify_settings(connection, where)
-        noted = connection.execute(f"{NOTED} ORDER BY pos")
-    found = connection.execute(f"{WITH_EXTRAS if names is READ else WITHOUT_EXTRAS} ORDER BY r.pos")
+        noted = run(f"{NOTED} ORDER BY pos")
+    found = run(f"{WITH_EXTRAS if names is READ else WITHOUT_EXTRAS} ORDER BY r.pos")
     return Rows(names, found, size(connection)), NotedDigests(noted, where)
 
 
@@ -163,11 +171,12 @@ class _Reading:
         width = min(8 * self._dim, found.size)  # a declared dimension allocates no more than there may be
         room = 2 * found.size  # a database in UTF-16 may be read as longer UTF-8
         known = np.empty(most, np.int64)
+        rows = found.rows
+        take = rows.take if isinstance(rows, _kernels.SqliteRows) else partial(_kernels.take_records, rows)
         while True:
             values: list[list[Any]] = [[] for _ in found.names]
             points, embeddings = (np.empty((most, width), np.uint8) for _ in range(2))
-            n, length, odd = _kernels.take_records(
-                found.rows,
+            n, length, odd = take(
                 most,
                 room,
                 len(UNDIGESTED),
