@@ -59,12 +59,13 @@ cdef class ReadersOrWriter:
         """Wait for the lock, beside other readers."""
         me = _threading.get_ident()
         if (self.writer is not None or self.queue) and me not in self.readers and self.writer != me:
-            self.wait_to_read()
+            self.wait_to_read(me)
         self.readers[me] = self.readers.get(me, 0) + 1
 
-    cdef int wait_to_read(self) except -1:
+    cdef int wait_to_read(self, me) except -1:
         bell = _bell()
-        while self.writer is not None or self.queue:
+        # Who stands in the queue itself is a signal handler, on top of what waits to write: it would wait for itself.
+        while self.writer is not None or (self.queue and me not in self.queue):
             self.wait(bell, None)
         return 0
 
@@ -134,10 +135,10 @@ cdef class ReadersOrWriter:
         me = _threading.get_ident()
         depth = self.readers.get(me)
         self.readers = {} if depth is None else {me: depth}
-        self.queue = []
-        self.bells = []
+        self.queue = [one for one in self.queue if one == me]  # a signal handler may fork on top of what waits
         if self.writer != me:
             self.writer, self.writer_depth = None, 0
+        self.wake_all()
 
 
 cdef object _bell():

@@ -245,6 +245,53 @@ def forked(work: Callable[[], Any]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="the platform has no such signals")
+@threads_and_fork
+@pytest.mark.parametrize("handled", ["read", "write", "fork"])
+@pytest.mark.parametrize("waiting", ["read", "write"])
+def test_a_signal_handler_uses_the_lock_its_thread_waits_for(waiting: str, handled: str) -> None:
+    lock, parent = SharedLock(), os.getpid()
+    entered = threading.Event()
+    done: list[str] = []
+    children: list[int] = []
+
+    def handle(*_: Any) -> None:
+        if handled == "fork":
+            children.append(os.fork())
+            signal.alarm(20)  # no child has its parent's
+            return
+        with getattr(lock, handled)():
+            done.append(handled)
+
+    def hold() -> None:
+        with lock.write():
+            entered.set()
+            time.sleep(0.1)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+            time.sleep(0.1)
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    try:
+        thread = in_thread(hold)
+        assert entered.wait(5)
+        signal.alarm(20)  # it waited for itself, for ever
+        with getattr(lock, waiting)():
+            done.append("waited")
+        if os.getpid() != parent:
+            os._exit(0 if lock.acquire_write(1) and not lock.writers_waiting else 1)
+        signal.alarm(0)
+    finally:
+        if os.getpid() != parent:
+            os._exit(2)
+        signal.signal(signal.SIGUSR1, before)
+    thread.join(5)
+    assert lock.writers_waiting == 0 and not lock.held_by_me()
+    if handled == "fork":
+        assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 0
+    else:
+        assert done == [handled, "waited"]
+
+
 @forking
 @threads_and_fork
 @pytest.mark.parametrize("side", ["read", "write"])
