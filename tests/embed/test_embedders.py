@@ -255,7 +255,10 @@ class WithoutDim:
     [
         (lambda texts: texts, r"wrap it as CallableEmbedder\(fn, dim\)"),
         (HashingEmbedder, r"got the class HashingEmbedder: pass HashingEmbedder\(\.\.\.\)"),
-        ("all-MiniLM-L6-v2", "expected an object with dim and embed"),
+        (
+            "all-MiniLM-L6-v2",
+            r"expected an object with dim and embed.*SentenceTransformerEmbedder.*Memory\.open",
+        ),
         (384, "expected an object with dim and embed"),
         (WithoutDim(), "WithoutDim has embed.* but no dim"),
         (types.SimpleNamespace(dim=2.0, embed=len), "dim: expected an integer"),

@@ -123,7 +123,8 @@ def test_records_compare_print_and_copy_as_plain_ones(mem: Memory) -> None:
 
 def test_a_search_result_is_plain_data(mem: Memory) -> None:
     result = SearchResult(mem.get("b"), -1.0, 1.0, 1.0, 1.5)
-    assert (result.id, result.text) == ("b", "beta")
+    assert (result.id, result.text, result.t) == ("b", "beta", result.record.t)
+    assert result.meta is result.record.meta
     assert result.to_dict() == {
         "id": "b",
         "text": "beta",

@@ -89,6 +89,7 @@ def test_the_twins_do_what_their_methods_do() -> None:
         await mem.aupdate("tea", text="Green tea")
         assert [hit.id for hit in await mem.asearch("tea", k=1)] == ["tea"]
         assert [[hit.id for hit in hits] for hits in await mem.asearch_many(["tea"], k=1)] == [["tea"]]
+        assert await mem.acontext("tea", 200, k=1) == mem.context("tea", 200, k=1)
         await mem.aremove("drinks", cascade=True)
         assert len(mem) == 0
         with pytest.raises(KeyError):

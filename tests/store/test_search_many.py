@@ -204,6 +204,11 @@ def test_terms_add_up_to_the_score(mem: Memory, monkeypatch: pytest.MonkeyPatch)
     assert "terms" not in mem.search("7", touch=False)[0].to_dict()
 
 
+def test_several_queries_in_the_place_of_one_are_told_of_it() -> None:
+    with pytest.raises(ValueError, match=r"non-empty string.*search_many"):
+        Memory().search(["tea", "tax"])  # type: ignore[arg-type]
+
+
 def test_min_score_cuts(mem: Memory) -> None:
     everything = mem.search("7", k=50, touch=False)
     cut = everything[20].score

@@ -58,9 +58,12 @@ def check_embedder(embedder: Any) -> Embedder:
                 f"embedder: expected an object with dim and embed(texts), got the callable {embedder!r:.80}: "
                 "wrap it as CallableEmbedder(fn, dim), dim being the length of its vectors"
             )
+        advice = ""
+        if isinstance(embedder, str):
+            advice = ": a model has a class (SentenceTransformerEmbedder(name)), a file is opened by Memory.open(path)"
         raise TypeError(
             "embedder: expected an object with dim and embed(texts), "
-            f"got {type(embedder).__name__} {embedder!r:.80}"
+            f"got {type(embedder).__name__} {embedder!r:.80}{advice}"
         )
     if not hasattr(embedder, "dim"):
         raise TypeError(

@@ -145,6 +145,16 @@ class SearchResult(ResultFields):
         """Text of the memory."""
         return self.record.text
 
+    @property
+    def meta(self) -> dict[str, Any]:
+        """Metadata of the memory: the record's own dict."""
+        return self.record.meta
+
+    @property
+    def t(self) -> datetime:
+        """When it happened."""
+        return self.record.t
+
     def to_dict(self) -> dict[str, object]:
         """Plain values, which JSON can hold where the metadata can.
 

@@ -84,7 +84,8 @@ def checked_request(
 
 def checked_query(query: Any) -> str | None:
     if query is not None and (not isinstance(query, str) or not query.strip()):
-        raise ValueError(f"query must be a non-empty string or None, got {query!r:.80}")
+        several = "; search_many takes several" if isinstance(query, list | tuple) else ""
+        raise ValueError(f"query must be a non-empty string or None, got {query!r:.80}{several}")
     return query
 
 

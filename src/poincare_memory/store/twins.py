@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-async def _in_a_thread(method: Callable[..., Value], *args: Any, **kwargs: Any) -> Value:
+async def in_a_thread(method: Callable[..., Value], *args: Any, **kwargs: Any) -> Value:
     import asyncio  # too slow to load for those who do not need it
 
     return await asyncio.to_thread(method, *args, **kwargs)
@@ -60,7 +60,7 @@ class AsyncTwins:
         -------
         list of SearchResult
         """
-        return await _in_a_thread(self.search, query, *args, **kwargs)
+        return await in_a_thread(self.search, query, *args, **kwargs)
 
     async def asearch_many(self, queries: Iterable[str], **kwargs: Any) -> list[list[SearchResult]]:
         """`search_many` in a worker thread.
@@ -74,7 +74,7 @@ class AsyncTwins:
         -------
         list of list of SearchResult
         """
-        return await _in_a_thread(self.search_many, queries, **kwargs)
+        return await in_a_thread(self.search_many, queries, **kwargs)
 
     async def aadd(self, text: str, *args: Any, **kwargs: Any) -> str:
         """`add` in a worker thread.
@@ -89,7 +89,7 @@ class AsyncTwins:
         str
             The id.
         """
-        return await _in_a_thread(self.add, text, *args, **kwargs)
+        return await in_a_thread(self.add, text, *args, **kwargs)
 
     async def aadd_many(self, items: Iterable[Mapping[str, Any]], **kwargs: Any) -> list[str]:
         """`add_many` in a worker thread.
@@ -104,7 +104,7 @@ class AsyncTwins:
         list of str
             The ids.
         """
-        return await _in_a_thread(self.add_many, items, **kwargs)
+        return await in_a_thread(self.add_many, items, **kwargs)
 
     async def aupdate(self, id: str, *args: Any, **kwargs: Any) -> None:
         """`update` in a worker thread.
@@ -114,7 +114,7 @@ class AsyncTwins:
         id, *args, **kwargs
             As of `update`.
         """
-        await _in_a_thread(self.update, id, *args, **kwargs)
+        await in_a_thread(self.update, id, *args, **kwargs)
 
     async def aremove(self, id: str, *args: Any, **kwargs: Any) -> None:
         """`remove` in a worker thread.
@@ -124,4 +124,4 @@ class AsyncTwins:
         id, *args, **kwargs
             As of `remove`.
         """
-        await _in_a_thread(self.remove, id, *args, **kwargs)
+        await in_a_thread(self.remove, id, *args, **kwargs)

@@ -14,6 +14,7 @@ from .. import reporting
 from ..gathering import checked_text
 from ..records import MemoryRecord, SearchResult
 from ..state import Metric
+from ..twins import in_a_thread
 from ..weights import TimeColumns
 from .base import Facade
 
@@ -62,7 +63,8 @@ class Searching(Facade):
             Which memories compete: all; those below `root` and itself; its children, ancestors or siblings;
             those inside its entailment cone but itself.
         root : str or sequence of str, optional
-            Id that every mode but "nearest" needs; ``mode="subtree"`` takes several.
+            Id that every mode but "nearest" needs; ``mode="subtree"`` takes several. "nearest", the default mode,
+            leaves it aside.
         at_time : datetime, optional
             The moment of the time weights (naive: UTC); the clock's time by default.
         filters : mapping or callable, optional
@@ -75,7 +77,8 @@ class Searching(Facade):
         touch : bool, default True
             Raise `access_count` and set `last_accessed` of what is returned.
         use_index : bool, optional
-            True: through the graph index, built where needed; False: exact scan; None: whatever is there.
+            True: through the index, built where there is none (`build_index`); False: exact scan; None: whatever is
+            there.
         oversample : int, default 8
             Candidates fetched from the index, in multiples of k, before scoring.
         lexical_coef : float, optional
@@ -225,6 +228,30 @@ class Searching(Facade):
 
         return context(self._store, self.search(query, k, **options), budget)
 
+    async def acontext(self, query: str | None = None, *args: Any, **kwargs: Any) -> str:
+        """`context` in a worker thread, as the other asynchronous twins.
+
+        Parameters
+        ----------
+        query, *args, **kwargs
+            As of `context`.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import asyncio
+        >>> from datetime import datetime
+        >>> from poincare_memory import Memory
+        >>> mem = Memory()
+        >>> _ = mem.add("Prefers tea", t=datetime(2026, 5, 1))
+        >>> asyncio.run(mem.acontext("tea"))
+        '- [2026-05-01] Prefers tea'
+        """
+        return await in_a_thread(self.context, query, *args, **kwargs)
+
     def embed_query(self, query: str, depth: float | None = None) -> FloatArray:
         """The point of a free-text query, (dim,): direction from the embedder, `base_depth` deep by default.
 
@@ -267,7 +294,8 @@ class Searching(Facade):
         Parameters
         ----------
         backend : {"auto", "numpy", "hnsw", "faiss"}, default "auto"
-            As for `MIPSIndex`.
+            As for `MIPSIndex`: "auto" makes a graph where there are 50,000 memories, and below stays with the exact
+            scan, which is quick there; "hnsw" makes a graph of any number.
         progress : bool or callable, optional
             See above.
 
