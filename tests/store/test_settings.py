@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import inspect
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -264,3 +266,22 @@ def test_the_weight_of_words_is_kept_in_files_and_json(tmp_path: Path) -> None:
         mem.lexical_coef = 0.0
     assert Memory.load(path).lexical_coef == 0.0
     assert "lexical_coef" not in Memory().to_json()
+
+
+def test_a_search_follows_the_policy_of_the_moment() -> None:
+    """What is kept of a policy goes with it: also in a copy, and where a transaction takes it back."""
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    mem = Memory(CheapEmbedder(), decay=NoDecay(), clock=lambda: now)
+    mem.add("old", id="old", t=now - timedelta(hours=10))
+
+    def weight(memory: Memory) -> float:
+        return memory.search("old", k=1, touch=False)[0].time_weight
+
+    assert weight(mem) == 1
+    mem.decay = HalfLife(10)
+    assert weight(mem) == weight(copy.copy(mem)) == pytest.approx(0.5)
+    with contextlib.suppress(RuntimeError), mem.transaction():
+        mem.decay = HalfLife(5)
+        assert weight(mem) == pytest.approx(0.25)
+        raise RuntimeError
+    assert weight(mem) == pytest.approx(0.5)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from .._core import _kernels
 from ..collector import CollectorPaused
 from ..retrieval.filters import RecordFilter
-from ..temporal.compiled import compile_policy
 from .candidates import add_words, apply_metadata_filter, asked_of_the_user, competing
 from .diversity import pool_size
 from .ranking import SCAN_METRIC, Candidates, Query, Ranking
@@ -64,7 +63,7 @@ def _places(store: Store, request: Request, texts: list[str], embed_query: Embed
 
 
 def _answers(store: Store, request: Request, texts: list[str], places: list[Query], moment: int) -> Answers:
-    factors = compile_policy(store.decay)
+    factors = store.factors()
     if factors is None or isinstance(request.filter, RecordFilter):
         candidates, orders = asked_of_the_user(store, request, factors is None, moment)
         with store.lock.read():

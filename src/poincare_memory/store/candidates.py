@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +36,9 @@ def competing(store: Store, request: Request) -> Candidates:
         if columns.dense():
             return Candidates(None, columns.n, everything=True)
         return Candidates(columns.live_rows(), columns.n, everything=True)
-    tops = [columns.row_of.get(id) for id in request.roots]
-    for id, top in zip(request.roots, tops, strict=True):
-        if top is None:  # removed since the arguments were checked
-            raise KeyError(f"unknown id {id!r:.80}")
-    row = cast(int, tops[0])
-    if len(tops) > 1:
-        return _below_any(columns, cast("list[int]", tops))
+    if len(request.roots) > 1:
+        return _below_any(columns, [_row_of(columns, id) for id in request.roots])
+    row = _row_of(columns, request.roots[0])
     if request.mode == "cone":
         return _inside_cone(store, row)
     related = {
@@ -53,6 +49,13 @@ def competing(store: Store, request: Request) -> Candidates:
     }
     rows = related[request.mode](row)
     return Candidates(rows, len(rows))
+
+
+def _row_of(columns: Columns, id: str) -> int:
+    row = columns.row_of.get(id)
+    if row is None:  # removed since the arguments were checked
+        raise KeyError(f"unknown id {id!r:.80}")
+    return row
 
 
 def _below_any(columns: Columns, tops: list[int]) -> Candidates:

@@ -95,7 +95,7 @@ def _checked_roots(store: Store, mode: str, root: Any) -> tuple[str, ...]:
             raise ValueError(f"mode={mode!r} needs root=<memory id>")
         return ()
     roots: tuple[Any, ...] = (root,)
-    if isinstance(root, Sequence) and not isinstance(root, str):
+    if not isinstance(root, str) and isinstance(root, Sequence):
         roots = tuple(dict.fromkeys(checked_reference(id, "root") for id in root))
         if mode != "subtree":
             raise ValueError(f"root: several ids are for mode='subtree' only, not for mode={mode!r}")

@@ -16,7 +16,6 @@ from .._core import _kernels
 from ..embed.embedding import as_embeddings
 from ..geometry.polar import radii_of
 from ..retrieval.filters import RecordFilter
-from ..temporal.compiled import compile_policy
 from .candidates import add_words, apply_metadata_filter, asked_of_the_user, competing
 from .diversity import diverse, pool_size
 from .ranking import Candidates, Query, Ranking
@@ -66,7 +65,7 @@ def search(
 
 def _answers(store: Store, request: Request, query: str | None, place: Query | None, moment: int) -> Answers:
     """The answer to one query at one moment."""
-    factors = compile_policy(store.decay)
+    factors = store.factors()
     if factors is not None and not isinstance(request.filter, RecordFilter):
         with store.lock.read():
             candidates = competing(store, request)
@@ -130,7 +129,8 @@ def _ranked(
     moment: int,
 ) -> Answers:
     """Rank the candidates; under the read lock."""
-    add_words(store, candidates, query, request.lexical_coef)
+    if request.lexical_coef:
+        add_words(store, candidates, query, request.lexical_coef)
     use_index = request.mode == "nearest" and request.use_index is not False
     wanted = pool_size(request.k) if request.diversity else request.k
     hits = Ranking(store, place, factors, moment).best(

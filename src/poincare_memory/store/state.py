@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from .._core import _kernels
 from ..arguments import finite_number, number_within, positive_number
 from ..embed.embedding import check_embedder, embed_listed
+from ..temporal.compiled import compile_policy
 from .changes import ClosedFile, Look
 from .coded import CodedDirections
 from .columns import Columns
 from .lock import SharedLock
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..embed import BallProjector, Embedder
     from ..geometry import PoincareBall
     from ..geometry.numerics import FloatArray
@@ -32,6 +36,8 @@ def depth(name: str, value: Any) -> float:
 
 
 def fraction(name: str, value: Any) -> float:
+    if type(value) is float and 0 <= value <= 1:
+        return value
     return number_within(name, value, 0, 1)
 
 
@@ -126,6 +132,7 @@ class Store:
         self.past: Any = None  # the store as it stood at the moment last asked for
         self.words: Any = None  # StoreWords, once a search asked for it
         self.coded = CodedDirections()
+        self._compiled: tuple[DecayPolicy | None, NDArray[np.float64] | None] = None, None
 
     def set(self, name: str, value: Any) -> None:
         """Check and change a setting."""
@@ -200,6 +207,15 @@ class Store:
         with self.columns.lock.write():
             self.columns.compact()
 
+    def factors(self) -> NDArray[np.float64] | None:
+        """The policy as the scan reads it, None for one of the user's own; policies do not change, so once each."""
+        policy, factors = self._compiled
+        if policy is not self.decay:
+            policy = self.decay
+            factors = compile_policy(policy)
+            self._compiled = policy, factors
+        return factors
+
     def now(self) -> int:
         """The clock's time in UTC microseconds. Call it with no lock held: the clock is the user's."""
         return _kernels.micros_of(self.clock(), "what clock() returned")
@@ -220,7 +236,8 @@ class Store:
     def __getstate__(self) -> dict[str, Any]:
         with self.lock.read():
             state = self.__dict__.copy()
-            del state["lock"], state["index"], state["past"], state["words"], state["coded"]
+            for name in ("lock", "index", "past", "words", "coded", "_compiled"):
+                del state[name]
             state["columns"] = self.columns.__getstate__()
             return state
 
@@ -229,6 +246,7 @@ class Store:
         self.lock = SharedLock()
         self.index = self.past = self.words = None
         self.coded = CodedDirections()
+        self._compiled = None, None
         self.__dict__.setdefault("lexical_coef", 0.0)
         self.columns = Columns(state["columns"]["dim"], self.lock)
         self.columns.__setstate__(state["columns"])

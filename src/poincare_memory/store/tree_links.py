@@ -52,7 +52,7 @@ class TreeLinks(Embeddings):
 
     def subtree_rows(self, row: int) -> Rows:
         """The row and everything below it, parents first, the youngest child's branch before the elder's."""
-        return np.asarray(_kernels.subtree_rows(row, self.parent, self.last_child, self.prev_sibling))
+        return _kernels.subtree_rows(row, self.parent, self.last_child, self.prev_sibling)
 
     def rows_below(self, tops: Rows) -> Rows:
         """These rows and everything below them, each once, parents first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 SearchMode = Literal["nearest", "subtree", "children", "ancestors", "siblings", "cone"]
 Backend = Literal["auto", "numpy", "hnsw", "faiss"]
 Filter = Mapping[str, Any] | Callable[[MemoryRecord], bool] | None
+
+
+@cache
+def _search() -> Callable[..., list[SearchResult]]:
+    """The module behind, loaded by the first search: an import that finds it loaded still takes microseconds."""
+    from ..search import search
+
+    return search
 
 
 class Searching(Facade):
@@ -120,9 +129,6 @@ class Searching(Facade):
         >>> mem.search("tax", k=1, lexical_coef=0.3, explain=True)[0].terms["lexical"]
         0.3
         """
-        from ..past import standing_at
-        from ..search import search
-
         options: dict[str, Any] = {
             "k": k,
             "mode": mode,
@@ -141,8 +147,10 @@ class Searching(Facade):
         }
         store = self._store
         if as_of is not None:
+            from ..past import standing_at
+
             store, options = standing_at(store, {**options, "as_of": as_of})
-        return search(store, query, embed_query=self._own_embed_query(), **options)
+        return _search()(store, query, embed_query=self._own_embed_query(), **options)
 
     def search_many(self, queries: Iterable[str], k: int = 5, **options: Any) -> list[list[SearchResult]]:
         """What `search` finds for each query, with one call of the embedder and one pass over the memories.
