@@ -24,6 +24,7 @@ from poincare_memory import (
 from poincare_memory.store import archive as archive_module
 from poincare_memory.store import atomic, sqlite
 from store.kept_memories import DIM, NOW, contents, filled, payload, tamper
+from store.table_embedder import TableEmbedder
 
 
 def assert_same(first, second):
@@ -322,3 +323,20 @@ def test_a_target_in_a_missing_folder_is_named(tmp_path):
         with pytest.raises(FileNotFoundError, match=r"nowhere"):
             write(tmp_path / "nowhere" / "m.db")
     assert os.listdir(tmp_path) == []
+
+
+def test_blocks_of_a_file_that_is_read_do_not_run_into_each_other(tmp_path, monkeypatch):
+    """They are read into the same memory one after the other, embeddings of float32 being set after all of them."""
+    rng = np.random.default_rng(3)
+    for dtype in (np.float32, np.float64):
+        drawn = rng.normal(size=(100, 6)).astype(dtype)
+        memory = Memory(TableEmbedder({f"text {i}": vector for i, vector in enumerate(drawn)}, dtype))
+        memory.add_many({"text": f"text {i}", "id": str(i)} for i in range(100))
+        memory.save(tmp_path / "m.db")
+        monkeypatch.setattr("poincare_memory.store.sql.found.BLOCK_BYTES", 16 * 6 * 7)
+        loaded = Memory.load(tmp_path / "m.db", embedder=memory.embedder)
+        for i, vector in enumerate(drawn):
+            np.testing.assert_array_equal(
+                loaded._store.columns.embeddings(np.array([i], np.int32))[0], vector
+            )
+            np.testing.assert_allclose(loaded.point(str(i)), memory.point(str(i)), rtol=0, atol=1e-15)

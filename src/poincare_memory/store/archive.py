@@ -69,8 +69,8 @@ def size_of(block: Block) -> int:
 class Archive:
     """Settings, one list a field (times as ISO 8601 strings), and the vectors in blocks, in the same order.
 
-    `vectors` can be gone through once. Where an archive is being read, the lists grow along with it and are
-    complete at its end.
+    `vectors` can be gone through once, and a block may be good until the next only. Where an archive is being read,
+    the lists grow along with it and are complete at its end.
     """
 
     config: dict[str, Any]

@@ -133,7 +133,10 @@ class CheckedRecords(RecordNames):
 
     def _given(self, name: str) -> Iterator[tuple[int, Any]]:
         """Records of which this is said, and what."""
-        return ((i, value) for i, value in enumerate(self.fields.get(name) or ()) if value is not None)
+        values = self.fields.get(name) or ()
+        if values.count(None) == len(values):  # most often
+            return iter(())
+        return ((i, value) for i, value in enumerate(values) if value is not None)
 
     def _integers(self, name: str, values: Sequence[Any], end: int) -> NDArray[np.int64]:
         if set(map(type, values)) != {int} or min(values) < 0 or max(values) >= end:

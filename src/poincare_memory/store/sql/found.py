@@ -44,7 +44,7 @@ class Found:
         )
 
 
-BLOCK_BYTES: Final = 2**20  # of vectors that are read at once: they stay in the processor's cache
+BLOCK_BYTES: Final = 2**22  # of vectors that are read at once: few changes between SQLite's work and ours
 
 
 def ids_from(connection: sqlite3.Connection, start: str, most: int) -> list[str]:
@@ -86,7 +86,10 @@ def read(
     positions: list[Any] | None = None,
     run: Run | None = None,
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Points and embeddings of all records of a file of format 1, in blocks; `fields`, `positions` grow along."""
+    """Points and embeddings of all records of a file of format 1, in blocks, each good until the next.
+
+    `fields` and `positions` grow along.
+    """
     refuse_computed(connection, where)
     guarded = set(DIGEST_TABLES) <= parts(connection)
     if not guarded:
@@ -167,15 +170,16 @@ class _Reading:
         self._where = where
 
     def blocks(self, found: Rows, digests: NotedDigests | None) -> Iterator[tuple[Floats, Floats]]:
+        """Points and embeddings, good until the next block: memory that is used again needs no clearing."""
         most = min(max(BLOCK_BYTES // (16 * self._dim), 1), 1024)
         width = min(8 * self._dim, found.size)  # a declared dimension allocates no more than there may be
         room = 2 * found.size  # a database in UTF-16 may be read as longer UTF-8
         known = np.empty(most, np.int64)
+        points, embeddings = (np.empty((most, width), np.uint8) for _ in range(2))
         rows = found.rows
         take = rows.take if isinstance(rows, _kernels.SqliteRows) else partial(_kernels.take_records, rows)
         while True:
             values: list[list[Any]] = [[] for _ in found.names]
-            points, embeddings = (np.empty((most, width), np.uint8) for _ in range(2))
             n, length, odd = take(
                 most,
                 room,
@@ -241,7 +245,8 @@ def _numbers(data: NDArray[np.uint8]) -> Floats:
 
 def found_in(rows: Rows, digests: NotedDigests | None, dim: int, where: str) -> Found:
     reading = _Reading(no_fields(), dim, where)
-    blocks = [(np.empty((0, dim)), np.empty((0, dim))), *reading.blocks(rows, digests)]
+    blocks = [(np.empty((0, dim)), np.empty((0, dim)))]
+    blocks += ((points.copy(), embeddings.copy()) for points, embeddings in reading.blocks(rows, digests))
     points, embeddings = (np.concatenate(matrices) for matrices in zip(*blocks, strict=True))
     return Found(reading.positions, reading.fields, points, embeddings)
 
