@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "poincare_memory"
 ORDER = """
 _core
 arguments
+distinct
 collector
 threads
 progress

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..distinct import beginnings, distinct
 from ..geometry.numerics import lengths_and_margins
 from ..geometry.poincare import PoincareBall
 from ..progress import Meter, Progress, checked_progress, metered
@@ -216,11 +217,11 @@ def _related_nodes(
     own = np.flatnonzero(source == target)
     if own.size:
         raise ValueError(f"closure: node {ends[2 * own[0]]!r} is paired with itself at position {own[0]}")
-    pairs = np.unique(source * len(nodes) + target)
+    pairs = distinct(source * len(nodes) + target)
     owner, related = np.divmod(pairs, len(nodes))
-    query, first = np.unique(owner, return_index=True)
+    first = beginnings(owner)
     start = np.append(first, len(pairs)).astype(np.int64)
-    return query.astype(np.int32), start, related.astype(np.int32)
+    return owner[first].astype(np.int32), start, related.astype(np.int32)
 
 
 def _rank_with(

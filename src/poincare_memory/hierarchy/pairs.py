@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..distinct import distinct
 from .tree import edge_endpoints
 
 __all__ = ["NumberedPairs"]
@@ -69,7 +70,7 @@ class NumberedPairs(Generic[N]):
     def _of_array(self, edges: NDArray[Any]) -> NDArray[np.int64]:
         if edges.ndim != 2 or edges.shape[1] != 2 or not len(edges):
             raise ValueError(f"edges: expected (u, v) pairs, shape (m, 2) with m > 0, got {edges.shape}")
-        values = np.unique(edges)
+        values = distinct(edges) if edges.dtype.kind in "iu" else np.unique(edges)
         nodes: list[N] = values.tolist()
         order = sorted(range(len(nodes)), key=list(map(repr, nodes)).__getitem__)
         self.nodes = [nodes[i] for i in order]

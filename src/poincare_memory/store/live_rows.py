@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core import _kernels
+from ..distinct import distinct
 from .arrays import SCALARS, RowOf, Rows, span_of
 from .stored_record import StoredRecord
 from .tree_links import TreeLinks
@@ -325,4 +326,4 @@ class LiveRows(TreeLinks):
         if missed > len(self._journal):
             return np.flatnonzero(self.changed_at[: self.high_water] > since).astype(np.int32)
         recent = [np.atleast_1d(rows) for version, rows in islice(reversed(self._journal), missed)]
-        return np.unique(np.concatenate(recent)).astype(np.int32)
+        return distinct(np.concatenate(recent)).astype(np.int32)

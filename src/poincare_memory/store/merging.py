@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..distinct import distinct
 from .checked_records import CheckedRecords
 from .filling import check_vectors, directions_of, narrow_if_exact
 from .placement import LEARNT, set_learned_depths
@@ -145,7 +146,7 @@ class Plan:
         self._set_values(undo)
         self._attach(moving, rest, last)
         self._set_places(undo, rest)
-        columns.settle_embeddings(np.unique(np.concatenate([mixed, self.rows])).astype(np.int32))
+        columns.settle_embeddings(distinct(np.concatenate([mixed, self.rows])).astype(np.int32))
 
     def _mixed(self, rest: Rows) -> Rows:
         """Rows whose embeddings depend on what is about to change."""
@@ -153,7 +154,7 @@ class Plan:
             return np.empty(0, np.int32)
         old = self.rows[~self.is_new]
         below = [self.columns.children_rows(row) for row in old.tolist()]
-        rows = np.unique(np.concatenate([rest, old, *below])).astype(np.int32)
+        rows = distinct(np.concatenate([rest, old, *below])).astype(np.int32)
         return np.ascontiguousarray(rows[~np.isin(rows, self.leaving)])
 
     def _moving(self) -> NDArray[np.intp]:
@@ -225,7 +226,7 @@ class Plan:
         columns.attach(rows, targets)
         columns.reserve_orders(int(columns.attached[rows].max(initial=-1)) + 1)
         if len(rows) and int(columns.attached[rows[0]]) < last:
-            self._sort_children(np.unique(targets[targets >= 0]))
+            self._sort_children(distinct(targets[targets >= 0]))
 
     def _sort_children(self, parents: Rows) -> None:
         columns = self.columns
@@ -255,7 +256,7 @@ class Plan:
         tops = np.concatenate([self.rows[self.is_new], rest, self._deeper_or_not(old)])
         below = self._set_levels(undo, tops)
         set_learned_depths(store, below, self._depths_of(below))
-        columns.moved(np.unique(np.concatenate([rows, below, others])).astype(np.int32))
+        columns.moved(distinct(np.concatenate([rows, below, others])).astype(np.int32))
 
     def _deeper_or_not(self, old: NDArray[np.intp]) -> Rows:
         """Rows whose learnt depth is another, or is learnt no more."""
