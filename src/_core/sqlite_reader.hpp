@@ -1,6 +1,6 @@
 // Rows of an SQLite file that nobody is writing, without Python's module in between: that makes an object of
-// every value, and gives the GIL up and the connection's lock for each. The library is the one that Python's
-// module uses.
+// every value, and takes the connection's lock several times for each. The library is the one that the module
+// uses: two of them in one process would drop each other's locks.
 #pragma once
 
 #include <cstddef>
