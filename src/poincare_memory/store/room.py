@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import mmap
 import os
+import sys
 import tempfile
 import weakref
 from collections.abc import Mapping
-from typing import Any, Final, Literal, Protocol
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,9 @@ from .lock import tell_of_forks
 Precision = Literal["full", "compact"]
 PRECISIONS: Final = ("full", "compact")
 ROWS_AT_ONCE: Final = 4096  # that are in memory while a file is written
+RESERVED: Final = 8  # times the room that is asked for
+LEAST_RESERVED: Final = 1 << 22  # bytes; less is soon copied
+COUNTS_EVERYTHING: Final = "2"  # a value of vm.overcommit_memory
 SPARE: Final = 8  # a file is given room for one row more in so many
 _ZEROS: Final = bytes(1 << 20)
 _CANNOT_ALLOCATE: Final = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
@@ -55,6 +60,43 @@ class Room(Protocol):
         """A room of the same kind, empty."""
 
 
+def goes_on_after(whole: Any, part: NDArray[Any]) -> TypeGuard[NDArray[Any]]:
+    """Whether it is a matrix whose first rows another is."""
+    return (
+        isinstance(whole, np.ndarray)
+        and whole.ndim == 2
+        and whole.strides == part.strides
+        and whole.ctypes.data == part.ctypes.data
+    )
+
+
+def roomy(rows: int, dim: int, dtype: Any) -> NDArray[Any]:
+    """A matrix of anything. A large one is the beginning of a larger one, so that it can grow where it is.
+
+    What is not used yet is address space, no memory: where the system counts that too, there is no more than asked for.
+    """
+    if rows * dim * np.dtype(dtype).itemsize >= LEAST_RESERVED and address_space_is_free():
+        try:
+            return np.empty((RESERVED * rows, dim), dtype)[:rows]
+        except MemoryError:  # more than the whole machine has
+            pass
+    return np.empty((rows, dim), dtype)
+
+
+def address_space_is_free() -> bool:
+    """Whether the system counts only memory that was written to."""
+    if not sys.platform.startswith(("linux", "darwin")):
+        return False
+    import resource
+
+    if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        return False
+    try:
+        return Path("/proc/sys/vm/overcommit_memory").read_text().strip() != COUNTS_EVERYTHING
+    except OSError:
+        return sys.platform == "darwin"
+
+
 class InMemory:
     """Matrices of NumPy."""
 
@@ -65,8 +107,12 @@ class InMemory:
         return np.zeros((capacity, dim), dtype)
 
     def grown(self, name: str, old: NDArray[Any], used: int, capacity: int, dtype: Any) -> NDArray[Any]:
-        # What is not used yet is address space, no memory.
-        grown = np.empty((capacity, old.shape[1]), dtype)
+        whole = old.base
+        if goes_on_after(whole, old) and whole.dtype == dtype and len(whole) >= capacity:
+            return whole[:capacity]
+        if not used:  # what comes at once may be all there ever is
+            return np.empty((capacity, old.shape[1]), dtype)
+        grown = roomy(capacity, old.shape[1], dtype)
         grown[: min(used, len(old))] = old[:used]
         return grown
 
