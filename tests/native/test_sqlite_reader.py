@@ -5,6 +5,8 @@ from __future__ import annotations
 import _sqlite3
 import contextlib
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +162,15 @@ def test_a_damaged_file_is_told_by_the_same_name_either_way(tmp_path: Path) -> N
     path.write_bytes(data[:at] + b"\xff" + data[at + 1 :])
     with pytest.raises(ValueError, match=r"not a readable memory store .*decode"):
         Memory.load(path)
+
+
+def test_locks_that_this_process_has_on_a_file_stay(tmp_path: Path) -> None:
+    """Closing a file drops the process's locks on it; SQLite sees to that, where it is one library that opens it."""
+    path = tmp_path / "m.db"
+    filled().save(path)
+    write = f"import sqlite3; sqlite3.connect({str(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        assert len(Memory.load(path)) == 700
+        found = subprocess.run([sys.executable, "-c", write], capture_output=True, text=True, check=False)
+    assert "locked" in found.stderr
