@@ -22,11 +22,11 @@ struct SqliteFailed : std::runtime_error {
 struct SqliteValue {
     enum Type { kInteger = 1, kReal = 2, kText = 3, kBlob = 4, kNull = 5 };  // as SQLite numbers them
 
-    int type;
-    std::int64_t integer;
-    double real;
-    const unsigned char* data;  // of texts (UTF-8) and blobs; good until the next step
-    std::size_t size;
+    int type = kNull;
+    std::int64_t integer = 0;
+    double real = 0;
+    const unsigned char* data = nullptr;  // of texts (UTF-8) and blobs; good until the next step
+    std::size_t size = 0;
 };
 
 // One statement over one file; for one thread at a time.
