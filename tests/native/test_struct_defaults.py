@@ -11,7 +11,9 @@ CORE = Path(__file__).parents[2] / "src/_core"
 DECLARED = re.compile(r"^    (?:cdef )?(?:struct|cppclass) (\w+)", re.MULTILINE)
 HAS_A_VALUE = re.compile(r"=|\{\};|^std::vector<")
 HEADERS = "\n".join(path.read_text(encoding="utf-8") for path in sorted(CORE.glob("*.hpp")))
-CLASSES = set(re.findall(r"^class (\w+) ", HEADERS, re.MULTILINE))  # their constructors give every member a value
+CLASSES = set(
+    re.findall(r"^class (\w+) ", HEADERS, re.MULTILINE)
+)  # their constructors give every member a value
 NAMES = {name for path in CORE.glob("*.pxi") for name in DECLARED.findall(path.read_text("utf-8"))}
 STRUCTS = sorted(NAMES - CLASSES)
 
