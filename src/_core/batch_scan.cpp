@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -48,9 +49,11 @@ struct Batch {
 class Contenders {
   public:
     Contenders(const Batch& batch, const Asked& asked)
-        : batch_(batch),
-          asked_(asked),
-          scorer_(batch.columns, asked.query, batch.scoring, batch.candidates) {}
+        : batch_(batch), asked_(asked), scorer_(batch.columns, asked.query, batch.scoring, batch.candidates) {
+        waiting_.reserve(2 * kWaiting + kCandidatesAtOnce);
+        promising_.reserve(std::min(batch.k, kPromising) + 2 * kPromising);
+        scored_.reserve(std::min(batch.k, kPromising) + kPromising);
+    }
 
     float cut() const { return cut_; }  // the bound that a candidate has to reach
     bool crowded() const { return waiting_.size() >= kWaiting; }
@@ -135,11 +138,14 @@ class Contenders {
 // The pass of one thread over its candidates.
 class Pass {
   public:
-    explicit Pass(const Batch& batch)
+    // `most` candidates at a time.
+    Pass(const Batch& batch, std::size_t most)
         : batch_(batch),
           queries_(batch.panels.count()),
+          products_(new float[most * queries_]),
           cuts_(queries_, 0.0f),
           inverse_(queries_, std::numeric_limits<float>::infinity()) {
+        contenders.reserve(queries_);
         for (const Asked& one : batch.asked) contenders.emplace_back(batch, one);
     }
 
@@ -160,12 +166,11 @@ class Pass {
   private:
     void multiply(std::size_t begin, std::size_t end) {
         const ScanCandidates& candidates = batch_.candidates;
-        products_.resize((end - begin) * queries_);
-        batch_.panels.multiply(batch_.columns.coded, candidates.rows, begin, end - begin, products_.data());
+        batch_.panels.multiply(batch_.columns.coded, candidates.rows, begin, end - begin, products_.get());
         for (std::size_t i = begin; i < end; ++i) {
             const std::size_t row = candidates.rows ? static_cast<std::size_t>(candidates.rows[i]) : i;
             if (batch_.columns.directed[row]) continue;
-            float* const products = products_.data() + (i - begin) * queries_;
+            float* const products = products_.get() + (i - begin) * queries_;
             std::fill_n(products, queries_, -1.0f);  // no direction counts as the opposite one
         }
     }
@@ -177,7 +182,7 @@ class Pass {
         const std::size_t group = std::clamp<std::size_t>(count / (4 * batch_.k), 1, kLargestGroup);
         const std::size_t groups = (count + group - 1) / group;
         std::vector<float> largest(groups * queries_);
-        make_bounds({batch_.surface, begin, count, products_.data(), queries_, queries_}, group,
+        make_bounds({batch_.surface, begin, count, products_.get(), queries_, queries_}, group,
                     largest.data());
         std::vector<float> high(queries_, 0.0f), of_query(groups);
         for (std::size_t j = 0; j < queries_ && batch_.k <= groups; ++j) {
@@ -206,7 +211,7 @@ class Pass {
             for (std::size_t candidate = begin; candidate < end; candidate += kCandidatesAtOnce) {
                 const std::size_t count = std::min(kCandidatesAtOnce, end - candidate);
                 const std::size_t queries = std::min(kQueriesAtOnce, queries_ - query);
-                float* const products = products_.data() + (candidate - begin) * queries_ + query;
+                float* const products = products_.get() + (candidate - begin) * queries_ + query;
                 test({batch_.surface, candidate, count, products, queries_, queries}, query);
                 for (std::size_t i = 0; i < count; ++i)
                     if (within_.any[i])
@@ -229,9 +234,9 @@ class Pass {
 
     const Batch& batch_;
     std::size_t queries_;
+    const std::unique_ptr<float[]> products_;
     bool first_ = true;
     std::vector<float> cuts_, inverse_;  // of each query
-    std::vector<float> products_;
     Within within_{};
 };
 
@@ -244,7 +249,7 @@ std::vector<std::vector<ScanHit>> best_of_passes(const Batch& batch, int threads
     InterruptPoll poll;
     parallel_ranges(count, threads_for(threads, count * queries * batch.columns.dim, kGrain),
                     [&](std::size_t begin, std::size_t end) {
-                        Pass pass(batch);
+                        Pass pass(batch, std::min(block, end - begin));
                         for (std::size_t start = begin; start < end; start += block) {
                             poll();
                             pass(start, std::min(end, start + block));
@@ -285,6 +290,7 @@ bool scan_batch(const ScanColumns& columns, const BatchQueries& queries, const S
                  panels.error(), count, threads))
         return false;
     std::vector<Asked> asked;
+    asked.reserve(queries.count);
     for (std::size_t number = 0; number < queries.count; ++number) {
         const ScanQuery query = query_of(number);
         asked.push_back({query, CodedQuery(query.direction, columns.dim)});

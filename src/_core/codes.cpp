@@ -28,22 +28,24 @@ struct Magnitudes {
     double least = std::numeric_limits<double>::infinity();  // of those that are not 0
 };
 
-Magnitudes magnitudes(const double* x, std::size_t n) {
+POINCARE_INLINE Magnitudes magnitudes(const double* x, std::size_t n) {
     constexpr std::size_t lanes = 8;
-    const Magnitudes none;
+    constexpr double none = std::numeric_limits<double>::infinity();
     double top[lanes], bottom[lanes];
-    std::fill_n(top, lanes, none.largest);
-    std::fill_n(bottom, lanes, none.least);
-    const auto look = [&](double number, std::size_t lane) {
-        const double size = std::fabs(number);
-        top[lane] = size > top[lane] ? size : top[lane];
-        const double there = size > 0 ? size : none.least;
-        bottom[lane] = there < bottom[lane] ? there : bottom[lane];
-    };
+    for (std::size_t j = 0; j < lanes; ++j) top[j] = 0, bottom[j] = none;
     std::size_t i = 0;
     for (; i + lanes <= n; i += lanes)
-        for (std::size_t j = 0; j < lanes; ++j) look(x[i + j], j);
-    for (; i < n; ++i) look(x[i], 0);
+        for (std::size_t j = 0; j < lanes; ++j) {
+            const double size = std::fabs(x[i + j]);
+            const double there = size > 0 ? size : none;
+            top[j] = size > top[j] ? size : top[j];
+            bottom[j] = there < bottom[j] ? there : bottom[j];
+        }
+    for (; i < n; ++i) {
+        const double size = std::fabs(x[i]);
+        top[0] = std::max(top[0], size);
+        if (size > 0) bottom[0] = std::min(bottom[0], size);
+    }
     return {*std::max_element(top, top + lanes), *std::min_element(bottom, bottom + lanes)};
 }
 
@@ -57,7 +59,7 @@ double largest_code(const Magnitudes& sizes) {
 }
 
 // Σ|xᵢ| and Σxᵢ².
-std::pair<double, double> sizes_of(const double* x, std::size_t n) {
+POINCARE_INLINE std::pair<double, double> sizes_of(const double* x, std::size_t n) {
     constexpr std::size_t lanes = 8;
     double sums[lanes] = {}, squares[lanes] = {};
     std::size_t i = 0;
@@ -75,7 +77,8 @@ std::pair<double, double> sizes_of(const double* x, std::size_t n) {
 
 // The multiple of 1/inverse next to x; `near` gets what that multiple is.
 template <typename Code>
-void nearest_codes(const double* x, std::size_t n, double scale, double inverse, Code* codes, double* near) {
+POINCARE_INLINE void nearest_codes(const double* x, std::size_t n, double scale, double inverse, Code* codes,
+                                   double* near) {
     for (std::size_t i = 0; i < n; ++i) {
         const double at = x[i] * inverse;
         const std::int32_t code = static_cast<std::int32_t>(at + (at < 0 ? -0.5 : 0.5));
@@ -84,8 +87,8 @@ void nearest_codes(const double* x, std::size_t n, double scale, double inverse,
     }
 }
 
-void encode_row(const double* x, std::size_t dim, std::size_t stride, std::int8_t* codes, float* scale,
-                float* error, double* near) {
+POINCARE_INLINE void any_row(const double* x, std::size_t dim, std::size_t stride, std::int8_t* codes,
+                             float* scale, float* error, double* near) {
     std::memset(codes, 0, stride);
     const Magnitudes sizes = magnitudes(x, dim);
     const double largest = sizes.largest;
@@ -106,6 +109,61 @@ POINCARE_INLINE void any_products(const CodedRows& coded, const CodedQuery& quer
         products_from_above(coded, query, ListedRows{rows}, n, above);
     else
         products_from_above(coded, query, ConsecutiveRows{first}, n, above);
+}
+
+POINCARE_INLINE void any_query(const double* query, std::size_t dim, CodedQuery& coded) {
+    std::vector<double> near(dim, 0.0);
+    const auto [sum, square] = sizes_of(query, dim);
+    const double room = kLargestProduct / kLargestCode - static_cast<double>(dim);
+    const double largest = magnitudes(query, dim).largest;
+    if (room > 0 && largest >= kLeastMagnitude) {
+        coded.scale = static_cast<float>(std::max(largest / kLargestQueryCode, sum / room) * kUpwards);
+        const double step = static_cast<double>(coded.scale);
+        nearest_codes(query, dim, step, 1 / step, coded.codes.data(), near.data());
+    }
+    const double norm = std::sqrt(square) * kUpwards;
+    const double lost = std::sqrt(squared_gap(query, near.data(), dim)) * kUpwards;
+    const double rounded = kRoundings * (norm + lost);
+    coded.slope = static_cast<float>((norm + lost + rounded) * kUpwards);
+    coded.offset = static_cast<float>((lost * (1 + 1e-9) + rounded) * kUpwards);
+}
+
+// What is done in the widest registers there are; the numbers are the same in all.
+struct Level {
+    void (*row)(const double*, std::size_t, std::size_t, std::int8_t*, float*, float*, double*);
+    void (*query)(const double*, std::size_t, CodedQuery&);
+};
+
+void row_baseline(const double* x, std::size_t dim, std::size_t stride, std::int8_t* codes, float* scale,
+                  float* error, double* near) {
+    any_row(x, dim, stride, codes, scale, error, near);
+}
+void query_baseline(const double* query, std::size_t dim, CodedQuery& coded) {
+    any_query(query, dim, coded);
+}
+#ifdef POINCARE_WIDE_LEVELS
+POINCARE_AVX2 void row_avx2(const double* x, std::size_t dim, std::size_t stride, std::int8_t* codes,
+                            float* scale, float* error, double* near) {
+    any_row(x, dim, stride, codes, scale, error, near);
+}
+POINCARE_AVX2 void query_avx2(const double* query, std::size_t dim, CodedQuery& coded) {
+    any_query(query, dim, coded);
+}
+POINCARE_AVX512 void row_avx512(const double* x, std::size_t dim, std::size_t stride, std::int8_t* codes,
+                                float* scale, float* error, double* near) {
+    any_row(x, dim, stride, codes, scale, error, near);
+}
+POINCARE_AVX512 void query_avx512(const double* query, std::size_t dim, CodedQuery& coded) {
+    any_query(query, dim, coded);
+}
+#endif
+
+Level level() {
+#ifdef POINCARE_WIDE_LEVELS
+    if (simd_level() == SimdLevel::avx512) return {row_avx512, query_avx512};
+    if (simd_level() == SimdLevel::avx2) return {row_avx2, query_avx2};
+#endif
+    return {row_baseline, query_baseline};
 }
 
 void products_baseline(const CodedRows& coded, const CodedQuery& query, const std::int32_t* rows,
@@ -140,6 +198,7 @@ void encode_rows(const double* matrix, const std::int32_t* rows, std::size_t cou
     const std::size_t stride = code_stride(dim);
     interruptible_rows(count, threads_for(threads, count * dim, kGrain), dim,
                        [&](std::size_t begin, std::size_t end) {
+                           const auto encode_row = level().row;
                            std::vector<double> near(dim);
                            for (std::size_t i = begin; i < end; ++i) {
                                const std::size_t row = rows ? static_cast<std::size_t>(rows[i]) : i;
@@ -164,20 +223,7 @@ void encode_rows(const double* matrix, const std::int32_t* rows, std::size_t cou
 // has the form slope·e + offset, covers them.
 CodedQuery::CodedQuery(const double* query, std::size_t dim)
     : codes(code_stride(dim), 0), scale(0), slope(0), offset(0) {
-    std::vector<double> near(dim, 0.0);
-    const auto [sum, square] = sizes_of(query, dim);
-    const double room = kLargestProduct / kLargestCode - static_cast<double>(dim);
-    const double largest = magnitudes(query, dim).largest;
-    if (room > 0 && largest >= kLeastMagnitude) {
-        scale = static_cast<float>(std::max(largest / kLargestQueryCode, sum / room) * kUpwards);
-        const double step = static_cast<double>(scale);
-        nearest_codes(query, dim, step, 1 / step, codes.data(), near.data());
-    }
-    const double norm = std::sqrt(square) * kUpwards;
-    const double lost = std::sqrt(squared_gap(query, near.data(), dim)) * kUpwards;
-    const double rounded = kRoundings * (norm + lost);
-    slope = static_cast<float>((norm + lost + rounded) * kUpwards);
-    offset = static_cast<float>((lost * (1 + 1e-9) + rounded) * kUpwards);
+    level().query(query, dim, *this);
 }
 
 }  // namespace poincare
