@@ -294,6 +294,38 @@ def test_without_allocation_by_the_system(monkeypatch: pytest.MonkeyPatch) -> No
     assert_alike(full, compact)
 
 
+class NarrowFile:
+    """A file whose disk takes at most a thousand bytes at once, and `room` in all."""
+
+    def __init__(self, file: Any, room: int) -> None:
+        self._file, self.room = file, room
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def write(self, data: bytes) -> int:
+        taken = self._file.write(data[: min(1000, self.room)])
+        self.room -= taken
+        if taken == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return int(taken)
+
+
+def test_bytes_that_the_disk_did_not_take_are_not_secured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    file = room.MatrixFile(None, 100, np.float64)
+    file.stretched(50)
+    narrow: Any = NarrowFile(file._file, room=16_500)
+    file._file = narrow
+    file.secure(20)
+    assert narrow.tell() == 20 * 800
+    with pytest.raises(StoreWriteError, match="no room for the vectors"):
+        file.secure(40)
+    narrow.room = 100_000
+    file.secure(40)
+    assert narrow.tell() == 40 * 800
+
+
 def test_precision_is_checked(tmp_path: Path) -> None:
     for make in (
         lambda: Memory(precision="int4"),

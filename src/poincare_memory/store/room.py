@@ -257,8 +257,8 @@ class MatrixFile:
                 if error.errno not in _CANNOT_ALLOCATE:
                     raise
         self._file.seek(start)
-        for at in range(start, end, len(_ZEROS)):
-            self._file.write(_ZEROS[: end - at])
+        while start < end:  # a disk that is nearly full takes a part, and refuses the next
+            start += self._file.write(_ZEROS[: end - start])
 
 
 def _no_room(folder: str | None, error: Exception) -> StoreWriteError:
