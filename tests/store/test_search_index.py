@@ -226,3 +226,29 @@ def test_memories_too_deep_for_the_graph_are_searched_by_the_scan(
         through = [hit.id for hit in mem.search("510", use_index=True, **asked)]
         assert through == [hit.id for hit in mem.search("510", use_index=False, **asked)]
     assert graph_calls[1] is False
+
+
+def test_a_deep_memory_without_direction_is_no_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Normal:
+        dim = 6
+
+        def embed(self, texts: Sequence[str]) -> Any:
+            rows = [
+                np.random.default_rng(int(text)).normal(size=6) if text != "0" else np.zeros(6)
+                for text in texts
+            ]
+            return np.stack(rows)
+
+    monkeypatch.setattr(ranking, "SCANNED_MEANWHILE", 0)
+    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    mem = Memory(embedder=Normal(), clock=lambda: now, metric="hyperbolic", depth_step=500.0, time_coef=5.0)
+    mem.decay = HalfLife(1)
+    mem.add_many([{"text": str(i), "t": now - timedelta(hours=i)} for i in range(1, 400)])
+    mem.build_index("hnsw")
+    mem.search("3")  # the graph of depths is there before those that no graph could hold
+    below = None
+    for _ in range(8):
+        below = mem.add("0", parent=below, t=now)
+    for query in ("3", "100", "4000"):
+        found = mem.search(query, k=8, touch=False)
+        assert found == mem.search(query, k=8, touch=False, use_index=False)

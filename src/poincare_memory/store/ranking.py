@@ -185,7 +185,9 @@ class Ranking:
         codes = coded.codes[rows, : columns.dim].astype(np.float32)
         product = coded.scale[rows] * (codes @ query.direction.astype(np.float32))
         r = self.store.ball.sqrt_c * query.radius
-        s = r if query.metric == "shell" else self.store.ball.sqrt_c * columns.radius[rows]
+        s: Any = r
+        if query.metric == "hyperbolic":  # what has no direction is in no graph, and may be of any depth
+            s = np.minimum(self.store.ball.sqrt_c * columns.radius[rows], LARGEST_HALF)
         q = np.sinh((r - s) / 2) ** 2 + np.sinh(r) * np.sinh(s) * (1 - product) / 2
         return float(np.mean(q <= math.sinh(half) ** 2))
 
