@@ -381,3 +381,33 @@ def test_fork_does_not_wait_for_ever(
     assert "forking anyway" in caplog.text
     leave.set()
     thread.join(5)
+
+
+def test_threads_that_fork_at_once_hold_each_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    held, left = threading.Event(), threading.Event()
+
+    class Handed(SharedLock):
+        def release_write(self) -> Any:
+            super().release_write()
+            held.wait(10)  # until the other thread has it
+
+    lock = Handed()
+    monkeypatch.setattr(lock_module, "_every_lock", {lock})
+    still_held = []
+
+    def other() -> None:
+        lock_module._before_fork()
+        held.set()
+        left.wait(10)
+        still_held.append(lock.written_by_me())
+        lock_module._after_fork_in_parent()
+
+    lock_module._before_fork()
+    thread = in_thread(other)
+    while not lock.writers_waiting:
+        time.sleep(0.001)
+    lock_module._after_fork_in_parent()
+    left.set()
+    thread.join(10)
+    assert still_held == [True]
+    assert not lock.held_by_me()

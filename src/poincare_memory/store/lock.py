@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 import time
 import weakref
 from typing import Protocol
@@ -50,7 +51,7 @@ class Forking(Protocol):
 
 
 _every_lock: weakref.WeakSet[SharedLock] = weakref.WeakSet()
-_held_for_fork: list[SharedLock] = []
+_held_for_fork: dict[int, list[SharedLock]] = {}  # by the thread that forks: two may at once
 _to_tell: weakref.WeakSet[Forking] = weakref.WeakSet()
 
 
@@ -62,11 +63,12 @@ def tell_of_forks(one: Forking) -> None:
 def _before_fork() -> None:
     """Let every write that is under way finish, so that no child inherits half of one."""
     deadline = time.monotonic() + FORK_PATIENCE_SECONDS
+    held = _held_for_fork.setdefault(threading.get_ident(), [])
     for lock in list(_every_lock):
         if lock.held_by_me():
             continue
         if lock.acquire_write(max(0.0, deadline - time.monotonic())):
-            _held_for_fork.append(lock)
+            held.append(lock)
         else:
             logger.warning("a store was still being used after %g s; forking anyway", FORK_PATIENCE_SECONDS)
     for one in list(_to_tell):
@@ -74,13 +76,13 @@ def _before_fork() -> None:
 
 
 def _after_fork_in_parent() -> None:
-    while _held_for_fork:
-        _held_for_fork.pop().release_write()
+    for lock in _held_for_fork.pop(threading.get_ident(), ()):
+        lock.release_write()
 
 
 def _after_fork_in_child() -> None:
-    while _held_for_fork:
-        _held_for_fork.pop().release_write()
+    _after_fork_in_parent()
+    _held_for_fork.clear()
     for lock in list(_every_lock):
         lock.keep_only_me()  # the forking thread lives on
 
