@@ -223,7 +223,7 @@ def large(count: int, dim: int, queries: int) -> None:
         sys.stderr.write(f"{start + len(part):,} in {spent:.0f} s of processors\n")
     size = (resident() - before) / count
     index = MIPSIndex(BALL, "hnsw")
-    usual, grown = index._looked_at(1, dim), index._looked_at(count, dim)
+    usual, grown = index.looked_at(1, dim), index.looked_at(count, dim)
     for ef in (usual, grown, 2 * grown):
         found = [graph.search(query, 0.0, k=K, ef=ef)[0][:K] for query in asked]
         share = recall(found, [set(row.tolist()) for row in truth])

@@ -191,7 +191,7 @@ class MIPSIndex:
         if self._graph is not None:
             if scaled > _hnsw.LARGEST_RADIUS:
                 return None
-            ef = max(self._looked_at(self.size, len(query)), 2 * k)
+            ef = max(self.looked_at(self.size, len(query)), 2 * k)
             direction = np.empty(len(query))
             _kernels.unit_direction(query, direction)
             # Bands of radii are skipped by the last that is asked for; on a shell there is one band.
@@ -208,7 +208,7 @@ class MIPSIndex:
             return np.sort(rows) if len(rows) >= k else None
         return None
 
-    def _looked_at(self, points: int, dim: int) -> int:
+    def looked_at(self, points: int, dim: int) -> int:
         """Candidates that a search of a graph over so many points keeps, at least."""
         usual = self.ef_search + max(0, dim - FEW_DIMENSIONS) // MORE_DIMENSIONS
         return round(usual * math.sqrt(max(1.0, points / MANY_POINTS)))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from poincare_memory import HalfLife, Memory, NoDecay
+from poincare_memory import HalfLife, Memory, NoDecay, index
 from poincare_memory.store import ranking
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -125,6 +125,19 @@ def test_half_of_the_memories_are_worth_a_fourth_of_the_graph(
     mem.search(str(N), **asked)
     mem.search(str(N), filters={"g": 1}, **asked)
     assert graph_calls == [True, by_graph]
+
+
+@pytest.mark.parametrize(("many", "by_graph"), [(100_000, True), (50, False)])
+def test_what_a_graph_looks_at_beside_what_is_asked_counts(
+    many: int, by_graph: bool, mem: Memory, graph_calls: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten times the candidates, and the scan is the quicker of the two."""
+    monkeypatch.setattr(ranking, "SCANNED_MEANWHILE", 15)
+    monkeypatch.setattr(index, "MANY_POINTS", many)
+    monkeypatch.setattr(mem, "depth_bias", 0.0)
+    monkeypatch.setattr(mem, "decay", NoDecay())
+    mem.search(str(N), k=5, touch=False)
+    assert graph_calls == [by_graph]
 
 
 @pytest.mark.parametrize("metric", ["shell", "hyperbolic"])

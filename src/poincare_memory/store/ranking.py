@@ -72,7 +72,7 @@ def graph_pays(asked: int, passing: int, memories: int) -> bool:
 
     The fewer pass, the more of its nodes a graph visits to meet as many that do: its time grows as the scan's shrinks.
     """
-    return asked <= passing and asked * memories * SCANNED_MEANWHILE <= passing * passing
+    return asked * memories * SCANNED_MEANWHILE <= passing * passing
 
 
 @dataclass(slots=True)
@@ -143,14 +143,15 @@ class Ranking:
             return None
         passing = candidates.count if candidates.mask is None else int(np.count_nonzero(candidates.mask))
         memories = self.store.columns.n
-        if not graph_pays(wanted, passing, memories):
+        least = self.store.index.looked_at(memories, len(query.direction))
+        if wanted > passing or not graph_pays(max(wanted, least), passing, memories):
             return None
         allowed = self._allowed(candidates)
         most = self._most_besides_distance()
         matching, bonus, most_of_rest = self._matching(candidates)
         most += most_of_rest
         alone = self._distance_alone() and bonus is None
-        while graph_pays(wanted, passing, memories):
+        while wanted <= passing and graph_pays(max(wanted, least), passing, memories):
             found = self._nearest_on_shell(k, wanted, allowed) if alone else None
             if found is None:
                 alone = False
@@ -158,9 +159,7 @@ class Ranking:
             if found is None:
                 return None
             hits, reached = found
-            missing = (
-                most - hits[k - 1][1] if len(hits) >= k else math.inf
-            )  # the distance that has to be reached
+            missing = most - hits[k - 1][1] if len(hits) >= k else math.inf  # distance still to be reached
             if missing < reached * BELOW_ROUNDING:
                 return hits if candidates.rows is None else [self._at_row(candidates, hit) for hit in hits]
             expected = int(self._share_within(candidates, missing) * passing)

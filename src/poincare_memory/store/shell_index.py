@@ -154,7 +154,7 @@ class ShellIndex(MIPSIndex):
             graph = self._graph_of(metric)
             if graph is None or scaled > _hnsw.LARGEST_RADIUS:
                 return None
-            ef = max(self._looked_at(len(graph), len(direction)), k)
+            ef = max(self.looked_at(len(graph), len(direction)), k)
             rows, _ = graph.search(direction.astype(np.float32), scaled, k=k, ef=ef, allowed=allowed)
             directed = len(graph)
         undirected = self._undirected_rows(directed, allowed)
@@ -180,7 +180,7 @@ class ShellIndex(MIPSIndex):
         if graph is None or len(graph) != columns.n:
             return None
         sqrt_c = self.ball.sqrt_c
-        ef = max(self._looked_at(len(graph), len(direction)), asked)
+        ef = max(self.looked_at(len(graph), len(direction)), asked)
         return graph.nearest(
             direction, columns.direction, columns.order,
             shell=radius * sqrt_c, sqrt_c=sqrt_c, k=k, asked=asked, ef=ef, allowed=allowed,
