@@ -209,7 +209,24 @@ class MIPSIndex:
         return None
 
     def looked_at(self, points: int, dim: int) -> int:
-        """Candidates that a search of a graph over so many points keeps, at least."""
+        """Candidates that a search of a graph keeps, at least.
+
+        Parameters
+        ----------
+        points : int
+            Points that the graph holds.
+        dim : int
+            Their dimension.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> MIPSIndex(PoincareBall()).looked_at(1_000_000, 384)
+        329
+        """
         usual = self.ef_search + max(0, dim - FEW_DIMENSIONS) // MORE_DIMENSIONS
         return round(usual * math.sqrt(max(1.0, points / MANY_POINTS)))
 
