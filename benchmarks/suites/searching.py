@@ -60,7 +60,7 @@ class Searching384:
         for count in COUNTS:
             write_store(count)
 
-    setup_cache.timeout = 7200.0  # type: ignore[attr-defined]
+    setup_cache.timeout = 7200.0  # type: ignore[attr-defined]  # what asv reads
 
     def setup(self, count: int, indexed: bool, filters: Any) -> None:
         queries = Drawn(seed=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import random
@@ -9,7 +10,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -26,6 +28,26 @@ def in_thread(work: Callable[[], Any]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
+
+
+@contextlib.contextmanager
+def held_elsewhere(held: AbstractContextManager[Any]) -> Iterator[None]:
+    """A thread of its own is inside until the end of the block."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with held:
+            entered.set()
+            leave.wait(10)
+
+    thread = in_thread(hold)
+    assert entered.wait(5)
+    try:
+        yield
+    finally:
+        leave.set()
+        thread.join(5)
+    assert not thread.is_alive()
 
 
 def test_nesting() -> None:
@@ -113,18 +135,8 @@ def test_an_exception_releases() -> None:
 
 def test_patience() -> None:
     lock = SharedLock()
-    entered, leave = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with lock.read():
-            entered.set()
-            leave.wait(10)
-
-    thread = in_thread(hold)
-    assert entered.wait(5)
-    assert lock.acquire_write(0.02) is False
-    leave.set()
-    thread.join(5)
+    with held_elsewhere(lock.read()):
+        assert lock.acquire_write(0.02) is False
     assert lock.acquire_write(5) is True
     lock.release_write()
 
@@ -133,30 +145,22 @@ def test_patience() -> None:
 @pytest.mark.parametrize("side", ["read", "write"])
 def test_ctrl_c_ends_the_wait_and_leaves_the_lock_to_others(side: str) -> None:
     lock = SharedLock()
-    entered, leave = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with lock.write():
-            entered.set()
-            leave.wait(10)
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    thread = in_thread(hold)
-    assert entered.wait(5)
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        with pytest.raises(KeyboardInterrupt):
-            getattr(lock, f"acquire_{side}")()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert not lock.held_by_me() and lock.writers_waiting == 0
-    others = [in_thread(lambda: (lock.acquire_write(), lock.release_write())) for _ in range(2)]
-    leave.set()
-    for other in (thread, *others):
+    with held_elsewhere(lock.write()):
+        before = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(KeyboardInterrupt):
+                getattr(lock, f"acquire_{side}")()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert not lock.held_by_me() and lock.writers_waiting == 0
+        others = [in_thread(lambda: (lock.acquire_write(), lock.release_write())) for _ in range(2)]
+    for other in others:
         other.join(5)
         assert not other.is_alive()
     with lock.write(), lock.read():
@@ -367,20 +371,10 @@ def test_fork_does_not_wait_for_ever(
 ) -> None:
     monkeypatch.setattr(lock_module, "FORK_PATIENCE_SECONDS", 0.05)
     lock = SharedLock()
-    entered, leave = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with lock.write():
-            entered.set()
-            leave.wait(10)
-
-    thread = in_thread(hold)
-    assert entered.wait(5)
-    with caplog.at_level(logging.WARNING, "poincare_memory"):
-        assert forked(lock.acquire_write) == 0
-    assert "forking anyway" in caplog.text
-    leave.set()
-    thread.join(5)
+    with held_elsewhere(lock.write()):
+        with caplog.at_level(logging.WARNING, "poincare_memory"):
+            assert forked(lock.acquire_write) == 0
+        assert "forking anyway" in caplog.text
 
 
 def test_threads_that_fork_at_once_hold_each_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import methodcaller
 from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
@@ -254,7 +255,7 @@ class PostgresEngine:
             return
         with self._long_writing():
             for statement in GRAPH:
-                self._run(lambda cursor, made=statement: cursor.execute(self._sql(made)))  # type: ignore[misc]  # a default in a lambda
+                self._run(methodcaller("execute", self._sql(statement)))
 
     @contextmanager
     def _long_writing(self) -> Iterator[None]:

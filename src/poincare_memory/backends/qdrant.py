@@ -10,6 +10,7 @@ import urllib.parse
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -190,9 +191,7 @@ class QdrantEngine:
                 )
                 for row in rows
             ]
-            self._ask(
-                lambda changes=changes: self._client.batch_update_points(self._name, changes, wait=True)  # type: ignore[misc]  # a default in a lambda
-            )
+            self._ask(partial(self._client.batch_update_points, self._name, changes, wait=True))
         self._ask(self._index)
 
     # --- writing ----------------------------------------------------------------------------------------
@@ -316,11 +315,12 @@ class QdrantEngine:
         offset = None
         while True:
             points, offset = self._ask(
-                lambda at=offset: self._client.scroll(  # type: ignore[misc]  # a default in a lambda
+                partial(
+                    self._client.scroll,
                     self._name,
                     scroll_filter=where_filter(where),
                     limit=PAGE,
-                    offset=at,
+                    offset=offset,
                     with_payload=True,
                     **self._of_shards(where),
                 )

@@ -163,9 +163,8 @@ class Ranking:
             if missing < reached * BELOW_ROUNDING:
                 return hits if candidates.rows is None else [self._at_row(candidates, hit) for hit in hits]
             expected = int(self._share_within(candidates, missing) * passing)
-            if not graph_pays(
-                expected // STEP, passing, memories
-            ):  # less a step: better scores ask for less distance
+            # Less a step: better scores ask for less distance.
+            if not graph_pays(expected // STEP, passing, memories):
                 return None
             wanted *= STEP
         return None

@@ -133,7 +133,7 @@ class SearchResult(ResultFields):
             setattr(self, name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]
+        return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]  # what pickle calls; its types leave it out
 
     @property
     def id(self) -> str:
