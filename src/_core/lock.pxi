@@ -1,8 +1,23 @@
 # Many readers or one writer. Nothing here lets another thread run but waiting for a bell: all else is one step, for other
 # threads and for Ctrl-C. (An allocation that the garbage collector follows may run finalizers, which may: there is none
 # between a look at the state and what is done about it.)
+#
+# Threads are told apart by the number of their state, which no later one is given: what `threading.get_ident` says of a
+# thread that ended, it soon says of another.
 import threading as _threading
 import time as _time
+
+cdef extern from "Python.h":
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState* PyThreadState_Get()
+    unsigned long long PyThreadState_GetID(PyThreadState* state)
+
+cdef double LOOK_AGAIN_SECONDS = 0.25  # whether the thread that is waited for still runs
+
+
+cdef inline object this_thread():
+    return PyThreadState_GetID(PyThreadState_Get())
 
 
 cdef class ReadersOrWriter:
@@ -14,6 +29,7 @@ cdef class ReadersOrWriter:
     cdef list queue  # threads that wait to write, first come first served
     cdef list bells  # a held lock for each waiting thread, which is released to wake it
     cdef readonly object reading, writing
+    cdef public object block  # a `changes.Transaction` that has it: its thread may end before it does
 
     def __init__(self):
         self.readers = {}
@@ -39,16 +55,16 @@ cdef class ReadersOrWriter:
 
     def held_by_me(self):
         """Whether the calling thread reads or writes now."""
-        me = _threading.get_ident()
+        me = this_thread()
         return self.writer == me or me in self.readers
 
     def written_by_me(self):
         """Whether the calling thread writes now."""
-        return self.writer == _threading.get_ident()
+        return self.writer == this_thread()
 
     def refuse_reader(self):
         """RuntimeError where the calling thread reads: two readers that ask to write wait for ever."""
-        self.refuse(_threading.get_ident())
+        self.refuse(this_thread())
 
     cdef int refuse(self, me) except -1:
         if me in self.readers:
@@ -57,7 +73,7 @@ cdef class ReadersOrWriter:
 
     cpdef acquire_read(self):
         """Wait for the lock, beside other readers."""
-        me = _threading.get_ident()
+        me = this_thread()
         if (self.writer is not None or self.queue) and me not in self.readers and self.writer != me:
             self.wait_to_read(me)
         self.readers[me] = self.readers.get(me, 0) + 1
@@ -71,7 +87,7 @@ cdef class ReadersOrWriter:
 
     cpdef release_read(self):
         """Leave it as often as it was entered."""
-        me = _threading.get_ident()
+        me = this_thread()
         depth = self.readers.pop(me) - 1
         if depth:
             self.readers[me] = depth
@@ -80,7 +96,7 @@ cdef class ReadersOrWriter:
 
     cpdef bint acquire_write(self, patience=None) except -1:
         """Wait for the lock, at most `patience` seconds (None: for ever); whether it was had."""
-        me = _threading.get_ident()
+        me = this_thread()
         if self.writer == me:
             self.writer_depth += 1
             return True
@@ -119,11 +135,24 @@ cdef class ReadersOrWriter:
         rung = False
         self.bells.append(bell)
         try:
-            rung = bell.acquire() if patience is None else bell.acquire(True, patience)
+            rung = bell.acquire(True, LOOK_AGAIN_SECONDS if patience is None else min(patience, LOOK_AGAIN_SECONDS))
         finally:
             if not rung and bell in self.bells:
                 self.bells.remove(bell)
+        if not rung:
+            self.end_abandoned()
         return 0
+
+    def end_abandoned(self):
+        """Take back the transaction of a thread that ended inside it, if that is what has the lock."""
+        block = self.block
+        if block is None or not block.is_abandoned():
+            return
+        me = this_thread()
+        if self.block is block:  # no other thread was quicker
+            self.block = None
+            self.writer, self.writer_depth = me, 1
+            block.take_back()
 
     cdef int wake_all(self) except -1:
         while self.bells:
@@ -132,7 +161,7 @@ cdef class ReadersOrWriter:
 
     def keep_only_me(self):
         """Forget all other threads; what the calling one holds it will also release."""
-        me = _threading.get_ident()
+        me = this_thread()
         depth = self.readers.get(me)
         self.readers = {} if depth is None else {me: depth}
         self.queue = [one for one in self.queue if one == me]  # a signal handler may fork on top of what waits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .columns import Columns
+
+logger = logging.getLogger("poincare_memory")
 
 
 class Change:
@@ -24,15 +28,17 @@ class Change:
     The file's turn is waited for with the columns unlocked, so searches go on meanwhile.
     """
 
-    __slots__ = ("_columns", "_mark")
+    __slots__ = ("_columns", "_mark", "_undo")
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
+        self._undo: UndoLog | None = None
         self._mark: int | None = None  # None: the outermost
 
     def __enter__(self) -> None:
         columns = self._columns
         if columns.lock.written_by_me():
+            self._undo = columns.undo
             self._mark = 0 if columns.undo is None else columns.undo.begin_part()
             columns.lock.acquire_write()
             return
@@ -42,13 +48,16 @@ class Change:
             columns.lock.acquire_write()
         else:
             columns.file.begin(columns)
-        columns.undo = undo
+        columns.undo = self._undo = undo
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         columns = self._columns
         undo = columns.undo
+        if undo is not self._undo:
+            return  # taken back since, when its thread was gone
+        self._undo = None
         if self._mark is not None:
             try:
                 if kind is not None and undo is not None:
@@ -72,10 +81,38 @@ class Change:
 
     def _end(self) -> None:
         columns = self._columns
+        columns.lock.block = None
         columns.end_undo()
         if columns.file is not None:
             columns.file.end()
         columns.lock.release_write()
+
+
+class Transaction(Change):
+    """A change around a block of the user's. Whoever waits for one whose thread is gone takes it back."""
+
+    __slots__ = ("_thread",)
+
+    def __enter__(self) -> None:
+        if self._undo is not None:
+            raise RuntimeError("this transaction has begun already; call mem.transaction() for one inside it")
+        self._thread = threading.current_thread()
+        super().__enter__()
+        if self._mark is None:
+            self._columns.lock.block = self
+
+    def is_abandoned(self) -> bool:
+        """Whether the thread that began it has ended."""
+        return not self._thread.is_alive()
+
+    def take_back(self) -> None:
+        """As if the block had raised; by a thread that has taken the lock over."""
+        logger.warning("thread %r ended inside a transaction: none of its edits happened", self._thread.name)
+        assert self._undo is not None
+        try:
+            self._undo.back_to(0)
+        finally:
+            self._end()
 
 
 class Look:

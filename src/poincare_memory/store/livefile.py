@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("poincare_memory")
 
+LOOK_AGAIN_SECONDS: Final = 0.25  # whether the thread whose turn it is still runs
 NEXT_TRY_SECONDS: Final = 0.05  # after another process was writing when something waited to be written
 
 
@@ -189,7 +190,7 @@ class LiveFile:
     def _begin(self, columns: Columns, patience: float | None) -> bool:
         """False where another process had versions kept meanwhile: the clock is asked with no lock held."""
         moment = self._live_store().now() if self.keeps_versions else None
-        self._wait_for_turn(patience)
+        self._wait_for_turn(columns, patience)
         self._moment = moment
         try:
             self._begin_in_file(self._busy_timeout if patience is None else patience)
@@ -210,11 +211,19 @@ class LiveFile:
             return False
         return True
 
-    def _wait_for_turn(self, patience: float | None) -> None:
+    def _wait_for_turn(self, columns: Columns, patience: float | None) -> None:
         if self.closed:
             self._connections.check_use()
-        if not self._turn.acquire(timeout=-1 if patience is None else patience):
+        if not self._turn_had(columns.lock, patience):
             raise StoreBusyError(f"{self.where}: another thread is writing")
+
+    def _turn_had(self, lock: SharedLock, patience: float | None) -> bool:
+        """Wait for the turn among threads; one whose thread ended inside its transaction does not keep it."""
+        if patience is not None:
+            return self._turn.acquire(timeout=patience)
+        while not self._turn.acquire(timeout=LOOK_AGAIN_SECONDS):
+            lock.end_abandoned()
+        return True
 
     def _begin_in_file(self, patience: float) -> None:
         take_turn(self._connections.open_writer, self.where, patience, self._asking)
@@ -300,7 +309,7 @@ class LiveFile:
         if columns.lock.held_by_me():
             raise RuntimeError("a memory cannot be compacted inside its own transaction")
         self.flush(columns)
-        self._wait_for_turn(None)
+        self._wait_for_turn(columns, None)
         try:
             with self._asking:
                 writer = self._connections.open_writer()
@@ -320,6 +329,7 @@ class LiveFile:
             return
         if columns.lock.held_by_me():
             raise RuntimeError("a memory cannot be closed inside its own transaction")
+        columns.lock.end_abandoned()
         try:
             self.flush(columns)
         finally:
@@ -362,6 +372,7 @@ class LiveFile:
         store = None if self._store is None else self._store()
         if self.closed or store is None or store.lock.held_by_me():
             return
+        store.lock.end_abandoned()
         if self._turn.acquire(timeout=max(0.0, deadline - time.monotonic())):
             if store.lock.acquire_write(max(0.0, deadline - time.monotonic())):
                 self._asking.acquire()

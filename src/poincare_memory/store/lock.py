@@ -5,6 +5,8 @@ writer: a writer may read, a reader that asks to write is refused (two such read
 other for ever). A waiting writer goes before new readers, and writers go in the order they came: neither a
 stream of searches nor one of edits starves an edit.
 
+A user's transaction may be left behind by a thread that ends inside it: who waits for one, looks now and then.
+
 Nothing that belongs to the user runs while the lock is held: no embedder, clock, filter or policy.
 
 What nobody else wants is entered and left in one native step each (``src/_core/lock.pxi``).

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...progress import Progress
 from .. import editing
-from ..changes import Change
+from ..changes import Transaction
 from ..editing import UNSET, Unset
 from ..upserting import OnDuplicate, add_many_or_keep, add_or_keep, checked_choice
 from .base import Facade
@@ -94,7 +94,8 @@ class Remembering(Facade):
         Parameters
         ----------
         items : iterable of mappings
-            Arguments of `add`, one mapping a memory; a parent comes before its children.
+            Arguments of `add`, one mapping a memory; a parent comes before its children. Those without a `t` all
+            get one moment of the system's clock, and keep their order; a clock of your own is asked for each.
         on_duplicate : {"error", "ignore", "update"}, default "error"
             As for `add`, item by item in their order: of two with one new id the first is added.
         progress : bool or callable, optional
@@ -272,6 +273,10 @@ class Remembering(Facade):
         another thread holds already: it shows edits as they are made). Blocks may nest: an inner one that raises takes
         back its own edits only, if the outer one catches the exception.
 
+        A block is its thread's: edits of others wait for its end, those of a thread pool or an asynchronous twin too.
+        Where a thread ends inside a block without leaving it (a generator that nobody closes), none of the edits
+        happen, and whoever waits for the memory goes on.
+
         Returns
         -------
         context manager
@@ -284,4 +289,4 @@ class Remembering(Facade):
         ...     trip = mem.add("Trip to Lisbon")
         ...     _ = mem.add("Hotel near the river", parent=trip)
         """
-        return Change(self._store.columns)
+        return Transaction(self._store.columns)
