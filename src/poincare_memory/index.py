@@ -113,6 +113,20 @@ class MIPSIndex:
         if has_graph:
             self._graph = self._built_graph(self._points)
 
+    def __repr__(self) -> str:
+        told = f"{type(self).__name__}(backend={self.backend!r}, size={self.size}, graphs={self._metrics()!r}"
+        if not self._metrics():
+            return told + ")"
+        return told + (
+            f", hnsw_m={self.hnsw_m}, ef_construction={EF_CONSTRUCTION}, ef_search={self.ef_search})"
+        )
+
+    def _metrics(self) -> list[str]:
+        """What distances the graphs that there are search by."""
+        if self._graph is None:
+            return []
+        return ["shell" if self._on_shell else "hyperbolic"]
+
     @property
     def size(self) -> int:
         """Number of points in the index."""

@@ -31,6 +31,7 @@ _INITIAL_SPREAD = 1e-3
 _LARGEST_RATE = 1e9
 _LARGEST_TEMPERATURE = 1e3
 _CACHE_LINE = 64
+_SHOWN_LOSSES = 6
 _INTRUDERS_KEPT = 16
 _MARGIN = 1 - _kernels.BALL_EPS_FLOAT64
 
@@ -58,6 +59,16 @@ class TrainingReport:
     losses: list[float]
     seconds: float = field(default=math.nan, compare=False, kw_only=True)
     seed: int | None = field(default=None, kw_only=True)
+
+    def __repr__(self) -> str:
+        """Of many losses the first and the last."""
+        losses = ", ".join(f"{loss:.6g}" for loss in self.losses)
+        if len(self.losses) > _SHOWN_LOSSES:
+            losses = f"{self.losses[0]:.6g}, ..., {self.losses[-1]:.6g}"
+        return (
+            f"TrainingReport(epochs={self.epochs}, final_loss={self.final_loss!r}, losses=[{losses}], "
+            f"seconds={self.seconds:.6g}, seed={self.seed})"
+        )
 
 
 @dataclass

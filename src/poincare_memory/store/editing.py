@@ -7,7 +7,7 @@ taken by now, parents that are gone), memory is reserved, and only then anything
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -341,6 +341,11 @@ def _replace(store: Store, row: int) -> None:
 def remove(store: Store, id: str, cascade: bool = False) -> None:
     """Forget a memory; see `Memory.remove`."""
     columns = store.columns
+    if not isinstance(id, Hashable):
+        raise TypeError(
+            f"id: expected the id of one memory (str), got {type(id).__name__}; to remove several, all or none: "
+            "with mem.transaction(): and in it mem.remove(id) for each"
+        )
     with _moving(columns, id):
         row = columns.row_of[id]
         if not cascade and columns.first_child[row] >= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,15 @@ class ShellIndex(MIPSIndex):
         if saved is None:
             self.rebuild()
         self._progress = None  # later, the index keeps up in silence
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError(
+            "an index follows its Memory and is neither pickled nor copied: pickle or copy the Memory, and call "
+            "build_index() of the one that this gives"
+        )
+
+    def _metrics(self) -> list[str]:
+        return sorted(self._graphs if self._saved is None else self._saved.graphs)
 
     @property
     def size(self) -> int:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .records import SearchResult
 
 Value = TypeVar("Value")
+Opened = TypeVar("Opened", bound="AsyncTwins")
 
 
 async def in_a_thread(method: Callable[..., Value], *args: Any, **kwargs: Any) -> Value:
@@ -39,14 +40,31 @@ class AsyncTwins:
     ...     return [hit.id for hit in hits], [[hit.id for hit in hits] for hits in many]
     >>> asyncio.run(remember())
     (['tea'], [['oslo'], ['tea']])
+
+    ``async with`` closes a memory at its end in a worker thread; opening one reads its file, in one too if need be:
+
+    >>> import os, tempfile
+    >>> async def kept(path):
+    ...     async with await asyncio.to_thread(Memory.open, path) as mem:
+    ...         return await mem.aadd("Prefers tea", id="tea")
+    >>> asyncio.run(kept(os.path.join(tempfile.mkdtemp(), "agent.db")))
+    'tea'
     """
 
+    close: Callable[[], None]
     search: Callable[..., list[SearchResult]]
     search_many: Callable[..., list[list[SearchResult]]]
     add: Callable[..., str]
     add_many: Callable[..., list[str]]
     update: Callable[..., None]
     remove: Callable[..., None]
+
+    async def __aenter__(self: Opened) -> Opened:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close in a worker thread, as the end of ``with`` does in this one."""
+        await in_a_thread(self.close)
 
     async def asearch(self, query: str | None = None, *args: Any, **kwargs: Any) -> list[SearchResult]:
         """`search` in a worker thread.

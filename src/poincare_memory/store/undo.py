@@ -33,6 +33,7 @@ EXTRA: Final = 64  # what format 1 does not hold
 
 LINKS: Final = ("parent", "first_child", "last_child", "next_sibling", "prev_sibling")
 PLACE: Final = ("direction", "radius", "level", "directed", "learnt")
+_VECTORS: Final = {"direction", "embedding"}
 _MIXED_FROM: Final = {"direction", "parent"}
 _LISTS: Final = {"text": "texts", "meta": "metas"}
 _BITS: Final = {
@@ -205,7 +206,10 @@ class UndoLog:
 
     def _put_back(self, rows: Rows, images: list[tuple[str, Any]]) -> None:
         columns = self._columns
-        columns.own_vectors()
+        if any(
+            name in _VECTORS for name, _ in images
+        ):  # it may need a file, so not for what is not written there
+            columns.own_vectors()
         for name, image in images:
             if name == "metas":
                 columns.new_metadata(rows)

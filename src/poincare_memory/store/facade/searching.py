@@ -232,8 +232,9 @@ class Searching(Facade):
         - Trip to Lisbon
           - [2026-05-01] Hotel near the river
         """
-        from ..relations import context
+        from ..relations import checked_options, context
 
+        checked_options("context", options, self.search)
         return context(self._store, self.search(query, k, **options), budget)
 
     async def acontext(self, query: str | None = None, *args: Any, **kwargs: Any) -> str:
@@ -330,6 +331,15 @@ class Searching(Facade):
         index = build_index(self._store, backend, progress)
         keep_graphs(self._store)
         return index
+
+    @property
+    def index(self) -> MIPSIndex | None:
+        """The index that `build_index` made, or that came back with a live store; None where there is none.
+
+        Its `repr` tells what it is: backend, memories, graphs and their parameters.
+        """
+        found: MIPSIndex | None = self._store.index
+        return found
 
     def time_weights(self, ids: Sequence[str], at_time: datetime | None = None) -> FloatArray:
         """Time weights of memories by the decay policy, each in [1e-6, 1].
