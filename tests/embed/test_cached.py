@@ -194,9 +194,11 @@ def test_one_that_is_dropped_lets_its_file_go(tmp_path: Path) -> None:
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "v.db"
-    path.write_bytes(b"nothing of the kind, and longer than a header of SQLite")
-    with pytest.raises(ValueError, match="no file of embeddings"):
-        CachedEmbedder(Counting(), path)
+    for content in (b"nothing of the kind, and longer than a header of SQLite", b"x", b"\0"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="no file of embeddings"):
+            CachedEmbedder(Counting(), path)
+        assert path.read_bytes() == content
     other = tmp_path / "other.db"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE embedding (id)")

@@ -85,6 +85,19 @@ def test_a_file_that_is_another_than_was_asked_for_is_left_alone(
     assert os.listdir(tmp_path) == ["m.db"]
 
 
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize(
+    "content", [b"x", b"S", b"\n", b"\0", b"ab", b"my notes", b"x" * 5000, b"SQLite format 3", b"\0" * 512]
+)
+def test_a_file_that_is_no_database_is_left_alone(tmp_path, content, create):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="not a readable memory store"):
+        Memory.open(path, create=create)
+    assert path.read_bytes() == content
+    assert os.listdir(tmp_path) == ["notes.txt"]
+
+
 def test_a_live_file_opens_while_another_process_has_the_turn_to_write(tmp_path):
     path = lived(tmp_path / "m.db")
     with Memory.open(path, embedder=CheapEmbedder()) as mem, mem.transaction():

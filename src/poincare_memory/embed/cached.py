@@ -279,6 +279,9 @@ class CachedEmbedder:
 
         if self._opened is not None and self._opened[0] == os.getpid():
             return self._opened[1]
+        if os.path.exists(self.path) and os.path.getsize(self.path) == 1:
+            # SQLite takes one byte for no file yet, and writes over it
+            raise ValueError(f"{self.path}: no file of embeddings: it holds a single byte")
         connection = sqlite3.connect(self.path, timeout=PATIENCE, check_same_thread=False)
         try:
             _write_ahead(connection)

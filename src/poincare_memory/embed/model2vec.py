@@ -1,4 +1,4 @@
-"""Static models of Model2Vec as embedders: a table of tokens, hundreds of times faster than a transformer."""
+"""Static models of Model2Vec as embedders: a table of tokens, whose vectors are averaged; no transformer runs."""
 
 from __future__ import annotations
 
