@@ -88,11 +88,14 @@ void compress(std::uint64_t* state, const std::uint8_t* block, std::uint64_t byt
 typedef std::uint64_t FourWords __attribute__((vector_size(32)));
 typedef std::uint64_t EightWords __attribute__((vector_size(64)));
 
-template <int lanes, typename Word>
+constexpr std::uint8_t kShort = 16;  // bytes; of nearly all features
+
+// `filled` words of a message at most are not zero: the others are neither gathered nor added.
+template <int lanes, int filled, typename Word>
 POINCARE_INLINE void first_words_of_lanes(const Blake2bKey& key, const std::uint8_t* blocks,
                                           const std::uint8_t* sizes, std::uint64_t* first_words) {
-    Word v[16], m[16];
-    for (int i = 0; i < 16; ++i)
+    Word v[16], m[16] = {};
+    for (int i = 0; i < filled; ++i)
         for (int lane = 0; lane < lanes; ++lane)
             m[i][lane] = load_word(blocks + static_cast<std::size_t>(lane) * kBlake2bBlock + 8 * i);
     for (int i = 0; i < 8; ++i) {
@@ -108,12 +111,16 @@ POINCARE_INLINE void first_words_of_lanes(const Blake2bKey& key, const std::uint
 
 POINCARE_AVX2 void first_words_avx2(const Blake2bKey& key, const std::uint8_t* blocks,
                                     const std::uint8_t* sizes, std::uint64_t* first_words) {
-    first_words_of_lanes<4, FourWords>(key, blocks, sizes, first_words);
+    if (*std::max_element(sizes, sizes + 4) <= kShort)
+        return first_words_of_lanes<4, kShort / 8, FourWords>(key, blocks, sizes, first_words);
+    first_words_of_lanes<4, 16, FourWords>(key, blocks, sizes, first_words);
 }
 
 POINCARE_AVX512 void first_words_avx512(const Blake2bKey& key, const std::uint8_t* blocks,
                                         const std::uint8_t* sizes, std::uint64_t* first_words) {
-    first_words_of_lanes<8, EightWords>(key, blocks, sizes, first_words);
+    if (*std::max_element(sizes, sizes + 8) <= kShort)
+        return first_words_of_lanes<8, kShort / 8, EightWords>(key, blocks, sizes, first_words);
+    first_words_of_lanes<8, 16, EightWords>(key, blocks, sizes, first_words);
 }
 #endif
 

@@ -49,6 +49,13 @@ def hashed(
     return out
 
 
+@given(lengths=st.lists(st.integers(11, 18), min_size=4, max_size=12), letter=st.sampled_from("aé漢"))
+def test_features_of_one_message_word_more_or_less(lengths: list[int], letter: str) -> None:
+    """Messages hash together, and faster where all of them fit two words of eight bytes."""
+    document = " ".join(f"{letter}{'b' * (length - 3)}{i:02}" for i, length in enumerate(lengths))
+    np.testing.assert_array_equal(hashed([document], longest=17), oracle([document], 64, 3, 17, 0))
+
+
 @given(
     documents=st.lists(texts, max_size=6),
     dim=st.sampled_from([1, 7, 8, 64, 257]),

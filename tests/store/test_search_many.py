@@ -104,6 +104,30 @@ def test_the_answers_are_those_of_single_searches(
     assert list(map(plain, together)) == list(map(plain, alone))
 
 
+class OwnPlaces(Memory):
+    """Query "i" lies in the direction of row i, or in none, at one of `depths`."""
+
+    depths = (1.0, 1.0)
+
+    def embed_query(self, query: str, depth: float | None = None) -> npt.NDArray[np.float64]:
+        number = int(query.split()[-1])
+        direction = self.embedder.embed([query])[0]
+        norm = max(float(np.linalg.norm(direction)), 1e-300)
+        own: npt.NDArray[np.float64] = direction / norm * np.tanh(self.depths[number % 2] / 2)
+        return own
+
+
+@pytest.mark.parametrize("metric", ["shell", "hyperbolic"])
+@pytest.mark.parametrize("depths", [(1.0, 1.0), (0.5, 2.0)])
+def test_queries_that_a_subclass_places(metric: Any, depths: tuple[float, float]) -> None:
+    mem = OwnPlaces(embedder=Clusters(), clock=lambda: NOW)
+    mem.depths = depths
+    mem.add_many([{"text": str(i), "id": str(i)} for i in range(600)])
+    together = mem.search_many(QUERIES, k=10, touch=False, metric=metric)
+    alone = [mem.search(query, k=10, touch=False, metric=metric) for query in QUERIES]
+    assert list(map(plain, together)) == list(map(plain, alone))
+
+
 @pytest.mark.parametrize("metric", ["shell", "hyperbolic"])
 def test_one_pass_answers_all_queries(mem: Memory, monkeypatch: pytest.MonkeyPatch, metric: Any) -> None:
     """Otherwise the test above would compare scans with scans."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -20,9 +21,39 @@ from .search import Answers, answers_of, directions_of, place_query
 if TYPE_CHECKING:
     from .records import Hit, SearchResult
     from .search import EmbedQuery
-    from .state import Store
+    from .state import Metric, Store
 
 QUERIES_AT_ONCE: Final = 256  # what is remembered of each takes memory
+
+
+@dataclass(slots=True)
+class Queries:
+    """Places of many queries of one metric; a direction of zeros is none, as `directed` tells."""
+
+    metric: Metric
+    directions: NDArray[np.float64]
+    directed: NDArray[np.bool_]
+    radii: list[float]
+
+    @classmethod
+    def of(cls, places: list[Query], dim: int) -> Queries:
+        """As one: at least one place."""
+        directions = [np.zeros(dim) if place.direction is None else place.direction for place in places]
+        directed = [place.direction is not None for place in places]
+        radii = [place.radius for place in places]
+        return cls(places[0].metric, np.array(directions), np.array(directed), radii)
+
+    def __len__(self) -> int:
+        return len(self.radii)
+
+    def __getitem__(self, number: int) -> Query:
+        direction = self.directions[number] if self.directed[number] else None
+        return Query(self.metric, direction, self.radii[number])
+
+    def alike(self) -> list[int]:
+        """Those that one pass can answer: with a direction, and of one radius."""
+        directed: list[int] = self.directed.nonzero()[0].tolist()
+        return directed if len({self.radii[number] for number in directed}) == 1 else []
 
 
 def search_many(
@@ -38,8 +69,8 @@ def search_many(
         return [[] for _ in texts]
     now = store.now() if request.at_time is None or request.touch else request.at_time
     moment = now if request.at_time is None else request.at_time
-    places = _places(store, request, texts, embed_query)
-    answers, rows, orders = _answers(store, request, texts, places, moment)
+    placed = _placed(store, request, texts, embed_query)
+    answers, rows, orders = _answers(store, request, texts, placed, moment)
     if len(rows):
         store.columns.touch(rows, orders, now)
     return answers
@@ -55,31 +86,33 @@ def _text(i: int, query: Any) -> str:
     return text
 
 
-def _places(store: Store, request: Request, texts: list[str], embed_query: EmbedQuery | None) -> list[Query]:
+def _placed(store: Store, request: Request, texts: list[str], embed_query: EmbedQuery | None) -> Queries:
     if embed_query is not None:
-        return [place_query(store, request, text, embed_query) for text in texts]
+        return Queries.of(
+            [place_query(store, request, text, embed_query) for text in texts], store.columns.dim
+        )
     radius = store.base_depth if request.metric == "shell" else request.query_depth
-    return [Query(request.metric, direction, radius) for direction in directions_of(store.embed(texts))]
+    return Queries(request.metric, *directions_of(store.embed(texts)), [radius] * len(texts))
 
 
-def _answers(store: Store, request: Request, texts: list[str], places: list[Query], moment: int) -> Answers:
+def _answers(store: Store, request: Request, texts: list[str], queries: Queries, moment: int) -> Answers:
     factors = store.factors()
     if factors is None or isinstance(request.filter, RecordFilter):
         candidates, orders = asked_of_the_user(store, request, factors is None, moment)
         with store.lock.read():
             candidates.rows, there = store.columns.found_again(candidates.row_numbers(), orders)
-            return _ranked(store, request, texts, places, candidates.only(there), factors, moment)
+            return _ranked(store, request, texts, queries, candidates.only(there), factors, moment)
     with store.lock.read():
         candidates = competing(store, request)
         apply_metadata_filter(store.columns, request, candidates)
-        return _ranked(store, request, texts, places, candidates, factors, moment)
+        return _ranked(store, request, texts, queries, candidates, factors, moment)
 
 
 def _ranked(
     store: Store,
     request: Request,
     texts: list[str],
-    places: list[Query],
+    queries: Queries,
     candidates: Candidates,
     factors: NDArray[np.float64] | None,
     moment: int,
@@ -90,11 +123,11 @@ def _ranked(
     if not use_index and not request.lexical_coef:
         with CollectorPaused():  # until what was found is gone
             return answers_of(
-                store, request, candidates, _from_one_pass(ranking, request, candidates, places)
+                store, request, candidates, _from_one_pass(ranking, request, candidates, queries)
             )
     answers: list[Answers] = []
-    for text, place in zip(texts, places, strict=True):
-        ranking.query, candidates.bonus = place, None
+    for number, text in enumerate(texts):
+        ranking.query, candidates.bonus = queries[number], None
         add_words(store, candidates, text, request.lexical_coef)
         least = request.k * max(1, request.oversample)
         hits = ranking.best(candidates, _wanted(request), use_index, least)
@@ -108,42 +141,45 @@ def _wanted(request: Request) -> int:
 
 
 def _from_one_pass(
-    ranking: Ranking, request: Request, candidates: Candidates, places: list[Query]
+    ranking: Ranking, request: Request, candidates: Candidates, queries: Queries
 ) -> list[list[Hit]]:
     """The k best for every query: those of single scans, to the bit."""
-    found: list[list[Hit]] = [[] for _ in places]
+    found: list[list[Hit]] = [[] for _ in queries.radii]
     compact, positions = candidates, None
     if candidates.mask is not None:
         positions = np.flatnonzero(candidates.mask)
         compact = candidates.only(candidates.mask != 0)
     if compact.count == 0:
         return found
-    alike = [i for i, place in enumerate(places) if place.direction is not None]
-    if len({places[i].radius for i in alike}) > 1:
-        alike = []
-    together: set[int] = set()
+    alike = queries.alike()
+    directions = queries.directions if len(alike) == len(queries) else queries.directions[alike]
+    alone = set(range(len(queries)))
     for start in range(0, len(alike), QUERIES_AT_ONCE):
         block = alike[start : start + QUERIES_AT_ONCE]
-        answers = _scanned(ranking, compact, [places[i] for i in block], _wanted(request))
+        part = directions[start : start + QUERIES_AT_ONCE]
+        answers = _scanned(ranking, compact, queries[block[0]], part, _wanted(request))
         if answers is None:
             break
-        for i, hits in zip(block, answers, strict=True):
-            found[i] = hits
-        together.update(block)
-    for i, place in enumerate(places):
-        if i not in together:
-            ranking.query = place
-            found[i] = ranking.best(compact, _wanted(request), False, 0)
+        for number, hits in zip(block, answers, strict=True):
+            found[number] = hits
+        alone.difference_update(block)
+    for number in sorted(alone):
+        ranking.query = queries[number]
+        found[number] = ranking.best(compact, _wanted(request), False, 0)
     if positions is None:
         return found
     return [[(int(positions[hit[0]]), *hit[1:]) for hit in hits] for hits in found]
 
 
-def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: int) -> list[list[Hit]] | None:
-    """None where only the scan of one query can answer, or codes do not pay yet."""
+def _scanned(
+    ranking: Ranking, candidates: Candidates, like: Query, directions: NDArray[np.float64], k: int
+) -> list[list[Hit]] | None:
+    """Of queries in these directions, otherwise `like` this one.
+
+    None where only the scan of one query can answer, or codes do not pay yet.
+    """
     store, columns = ranking.store, ranking.store.columns
-    directions = np.array([place.direction for place in places])
-    coded = store.coded.of(columns, candidates.count * len(places))
+    coded = store.coded.of(columns, candidates.count * len(directions))
     if coded is None:
         return None
     return _kernels.scan_batch(
@@ -156,9 +192,9 @@ def _scanned(ranking: Ranking, candidates: Candidates, places: list[Query], k: i
         columns.valid_from,
         columns.valid_until,
         candidates.rows,
-        SCAN_METRIC[places[0].metric],
+        SCAN_METRIC[like.metric],
         directions,
-        places[0].radius,
+        like.radius,
         candidates.count,
         store.ball.curvature,
         store.depth_bias,

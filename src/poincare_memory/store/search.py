@@ -104,16 +104,16 @@ def direction_of(embedding: FloatArray) -> Float64Array | None:
     return direction if _kernels.unit_direction(embedding, direction) else None
 
 
-def directions_of(embeddings: FloatArray) -> list[Float64Array | None]:
-    """`direction_of` each row, to the bit."""
+def directions_of(embeddings: FloatArray) -> tuple[Float64Array, NDArray[np.bool_]]:
+    """`direction_of` each row, to the bit: zeros where there is none, and whether there is one."""
     n, dim = embeddings.shape
-    directions, directed = np.empty((n, dim)), np.empty(n, np.uint8)
+    directions, directed = np.empty((n, dim)), np.empty(n, np.bool_)
     roots, rows = np.full(n, -1, np.int32), np.arange(n, dtype=np.int32)
     _kernels.place_rows(
-        embeddings, directions, np.empty(n), np.empty(n, np.int32), roots, directed, rows,
+        embeddings, directions, np.empty(n), np.empty(n, np.int32), roots, directed.view(np.uint8), rows,
         1.0, 1.0, 0.0, 1.0, False, _kernels.DEFAULT_CONE_K,
     )  # fmt: skip
-    return [row if known else None for row, known in zip(directions, directed.tolist(), strict=True)]
+    return directions, directed
 
 
 # --- the best of them ---------------------------------------------------------------------------------------
