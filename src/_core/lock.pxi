@@ -166,7 +166,7 @@ cdef class ReadersOrWriter:
         self.readers = {} if depth is None else {me: depth}
         self.queue = [one for one in self.queue if one == me]  # a signal handler may fork on top of what waits
         if self.writer != me:
-            self.writer, self.writer_depth = None, 0
+            self.writer, self.writer_depth, self.block = None, 0, None
         self.wake_all()
 
 

@@ -116,9 +116,8 @@ def _usable_file(path: str | os.PathLike[str], create: bool) -> Path:
         raise StoreWriteError(
             f"{file}: cannot be opened for writing (the file is read-only); Memory.load reads it"
         )
-    if (
-        file.exists() and file.stat().st_size == 1
-    ):  # SQLite takes one byte for no file yet, and writes over it
+    # SQLite takes one byte for no file yet, and writes over it.
+    if file.exists() and file.stat().st_size == 1:
         raise ValueError(f"{file}: not a readable memory store (it holds a single byte)")
     refuse_orphaned(file)
     return file

@@ -206,9 +206,8 @@ class UndoLog:
 
     def _put_back(self, rows: Rows, images: list[tuple[str, Any]]) -> None:
         columns = self._columns
-        if any(
-            name in _VECTORS for name, _ in images
-        ):  # it may need a file, so not for what is not written there
+        # It may need a file: not for what is not written there.
+        if any(name in _VECTORS for name, _ in images):
             columns.own_vectors()
         for name, image in images:
             if name == "metas":
