@@ -13,7 +13,7 @@ cdef extern from "Python.h":
     PyThreadState* PyThreadState_Get()
     unsigned long long PyThreadState_GetID(PyThreadState* state)
 
-cdef double LOOK_AGAIN_SECONDS = 0.25  # whether the thread that is waited for still runs
+cdef double LOOK_AGAIN_SECONDS = 0.25
 
 
 cdef inline object this_thread():
@@ -29,9 +29,11 @@ cdef class ReadersOrWriter:
     cdef list queue  # threads that wait to write, first come first served
     cdef list bells  # a held lock for each waiting thread, which is released to wake it
     cdef readonly object reading, writing
+    cdef public double look_again  # seconds; then who waits looks whether the thread that has it still runs
     cdef public object block  # a `changes.Transaction` that has it: its thread may end before it does
 
     def __init__(self):
+        self.look_again = LOOK_AGAIN_SECONDS
         self.readers = {}
         self.writer = None
         self.writer_depth = 0
@@ -135,10 +137,12 @@ cdef class ReadersOrWriter:
         rung = False
         self.bells.append(bell)
         try:
-            rung = bell.acquire(True, LOOK_AGAIN_SECONDS if patience is None else min(patience, LOOK_AGAIN_SECONDS))
+            rung = bell.acquire(True, self.look_again if patience is None else min(patience, self.look_again))
         finally:
             if not rung and bell in self.bells:
                 self.bells.remove(bell)
+            elif not rung:
+                rung = bell.acquire(False)  # rung as the time ran out: silent again, for the next wait
         if not rung:
             self.end_abandoned()
         return 0

@@ -179,6 +179,30 @@ def test_a_writer_that_loses_patience_lets_readers_go_on() -> None:
         assert not reader.is_alive() and lock.writers_waiting == 0
 
 
+def test_who_looks_again_is_woken_once_for_each_wait() -> None:
+    """A bell that rings as the time of its wait runs out is no bell of the next one's."""
+    lock, written, failed = SharedLock(), [0], list[BaseException]()
+    lock.look_again = 0.0005
+
+    def work() -> None:
+        try:
+            for turn in range(40):
+                with lock.write():
+                    written[0] += 1
+                    time.sleep(0.0005 * (turn % 3))
+                with lock.read():
+                    pass
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [in_thread(work) for _ in range(6)]
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert not failed
+    assert written == [240]
+
+
 def test_writers_go_in_the_order_they_came() -> None:
     lock, order = SharedLock(), list[int]()
 

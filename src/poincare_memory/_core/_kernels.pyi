@@ -42,6 +42,7 @@ class UsersBlock(Protocol):
 
 class ReadersOrWriter:
     writers_waiting: int
+    look_again: float
     block: UsersBlock | None
 
     def read(self) -> AbstractContextManager[None]: ...
