@@ -50,7 +50,7 @@ def missing(member: api.Member) -> list[str]:
         return missing_of_class(member.value)
     text = inspect.getdoc(member.value) or ""
     found = sections(text)
-    signature = inspect.signature(member.value)  # type: ignore[arg-type]
+    signature = inspect.signature(member.value)  # type: ignore[arg-type]  # no class: a function or method
     gaps = unnamed(list(signature.parameters), described(found.get("Parameters", "")))
     if signature.return_annotation not in NOTHING and not {"Returns", "Yields"} & set(found):
         gaps.append("Returns")
@@ -67,7 +67,7 @@ def missing_of_class(kind: type) -> list[str]:
 
 def constructor_parameters(kind: type) -> list[str]:
     """Those of our own constructor, or the fields that we add to a framework's model."""
-    constructor = kind.__init__  # type: ignore[misc]
+    constructor = kind.__init__  # type: ignore[misc]  # looked at, not called
     if api.is_ours(constructor):
         return list(inspect.signature(constructor).parameters)
     return [

@@ -22,7 +22,7 @@ def test_remove_says_how_to_remove_several() -> None:
     mem = Memory(CheapEmbedder())
     ids = mem.add_many([{"text": "a"}, {"text": "b"}])
     with pytest.raises(TypeError, match=r"one memory \(str\), got list; .* mem.transaction\(\)"):
-        mem.remove(ids)  # type: ignore[arg-type]
+        mem.remove(ids)  # type: ignore[arg-type]  # what is refused
     assert mem.ids == ids
 
 

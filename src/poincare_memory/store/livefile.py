@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("poincare_memory")
 
-LOOK_AGAIN_SECONDS: Final = 0.25  # whether the thread whose turn it is still runs
 NEXT_TRY_SECONDS: Final = 0.05  # after another process was writing when something waited to be written
 
 
@@ -221,7 +220,7 @@ class LiveFile:
         """Wait for the turn among threads; one whose thread ended inside its transaction does not keep it."""
         if patience is not None:
             return self._turn.acquire(timeout=patience)
-        while not self._turn.acquire(timeout=LOOK_AGAIN_SECONDS):
+        while not self._turn.acquire(timeout=lock.look_again):
             lock.end_abandoned()
         return True
 

@@ -42,15 +42,15 @@ def lowest_common_ancestor(store: Store, a: str, b: str) -> str | None:
         return None if common is None else columns.ids[common]
 
 
-def checked_options(method: str, options: Mapping[str, Any], search: Callable[..., Any]) -> None:
-    """Refuse, in the name of the method that was called, what `search` would refuse in its own."""
+def refuse_unknown_options(options: Mapping[str, Any], search: Callable[..., Any]) -> None:
+    """Refuse in the name of `Memory.context` what `search`, to which it hands its options, would refuse in its own."""
     known = inspect.signature(search).parameters if options else {}
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
         return
     for name in options:
         if name not in known:
             raise TypeError(
-                f"Memory.{method}() got an unexpected keyword argument {name!r}; it takes `budget`, the characters of "
+                f"Memory.context() got an unexpected keyword argument {name!r}; it takes `budget`, the characters of "
                 "the block at most, `k`, and what Memory.search() takes"
             )
 

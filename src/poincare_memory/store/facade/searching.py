@@ -232,9 +232,9 @@ class Searching(Facade):
         - Trip to Lisbon
           - [2026-05-01] Hotel near the river
         """
-        from ..relations import checked_options, context
+        from ..relations import context, refuse_unknown_options
 
-        checked_options("context", options, self.search)
+        refuse_unknown_options(options, self.search)
         return context(self._store, self.search(query, k, **options), budget)
 
     async def acontext(self, query: str | None = None, *args: Any, **kwargs: Any) -> str:
